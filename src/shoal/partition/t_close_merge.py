@@ -63,5 +63,5 @@ class TCloseMerge(Checked, Partitioner):
         near = closeness(confidential(self, points), self.t)
         formed = formed_first(type(self).__name__, self.first, self.k, points, rng)
         block = formed.blocks[0]
-        labels = merge_until_close(points.coordinates, block.labels, near)
+        labels = merge_until_close(points.x, block.labels, near)
         return replace(formed, blocks=(replace(block, labels=labels, atoms=block.labels),))

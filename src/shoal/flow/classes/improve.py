@@ -89,7 +89,7 @@ class Improved(Partitioner):
             labels = refine(points.x, block.labels, self.k, EFFORTS[self.effort], seed)
         else:
             effort = CLOSE_EFFORTS[self.effort]
-            labels = refine_close(points.coordinates, block.labels, self.k, demands, effort, seed)
+            labels = refine_close(points.x, block.labels, self.k, demands, effort, seed)
         return replace(block, labels=labels)
 
     def _repaired(self, block: Block, points: Points, demands: Any) -> Block:
@@ -97,8 +97,8 @@ class Improved(Partitioner):
         from shoal.kernels.repair.repair import satisfy
 
         if not points.required and points.subjects is None:  # [SC15] Algorithm 1
-            return replace(block, labels=merge_until_close(points.coordinates, block.labels, demands.c))
-        return replace(block, labels=satisfy(points.coordinates, block.labels, self.k, demands), promised_t=True)
+            return replace(block, labels=merge_until_close(points.x, block.labels, demands.c))
+        return replace(block, labels=satisfy(points.x, block.labels, self.k, demands), promised_t=True)
 
 
 def looks_at_values(method: type[Partitioner]) -> bool:

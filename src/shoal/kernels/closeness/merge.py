@@ -8,7 +8,8 @@ So bounds are known without measuring, and :mod:`shoal.kernels.closeness.earth_m
 classes: a class that absorbs its neighbours one by one is not measured each time.
 
 The class farthest from the table is on top of a heap. Outdated entries of classes stay there until they come to the
-top. The nearest class is found through a tree of boxes over the means.
+top. The nearest class is found through a tree of boxes over the means; with coded attributes, among all
+(:mod:`shoal.kernels.closeness.coded_means`).
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -18,7 +19,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from shoal.kernels.arithmetic.category_groups import groups_of
 from shoal.kernels.arithmetic.sums import in_range
+from shoal.kernels.closeness.coded_means import coded_means, nearest_mean, unite_means
 from shoal.kernels.closeness.earth_mover import (
     LARGE,
     Closeness,
@@ -35,6 +38,7 @@ from shoal.kernels.runtime.jit import announce, kernel, part
 from shoal.kernels.space.kd_order import NONE, moving_points, nearest, put
 from shoal.kernels.space.remaining import WIDTH
 from shoal.progress import report
+from shoal.types.coded import Coded
 
 _ENTRIES, _CLASSES = range(2)  # counts of the heap
 _UP, _DOWN = 1.0 + 1e-14, 1.0 - 1e-14  # more than any rounding error
@@ -50,7 +54,7 @@ class MergedClasses(NamedTuple):
     last: np.ndarray  # (pieces,) the last piece of the chain of a class
     into: np.ndarray  # (pieces,) the class it was merged into, or itself
     size: np.ndarray  # (pieces,) number of records of a class
-    total: np.ndarray  # (pieces, d) sum of its records
+    total: np.ndarray  # (pieces, d) sum of its records' coordinates other than those of coded attributes
     low: np.ndarray  # (attributes, pieces) bounds on size · EMD
     high: np.ndarray  # (attributes, pieces)
     far: np.ndarray  # (pieces,) upper bound on the largest EMD; -1: close, or merged into another
@@ -58,11 +62,15 @@ class MergedClasses(NamedTuple):
     run: np.ndarray  # (2, n) int32, scratch
 
 
-def classes_of(points: np.ndarray, labels: np.ndarray, c: Closeness) -> MergedClasses:
+def classes_of(points: np.ndarray | Coded, labels: np.ndarray, c: Closeness) -> MergedClasses:
     """Lay out the classes of a partition, numbered without gaps, and measure all of them. O(n·d + n log n)."""
     sizes = np.bincount(labels)
     pieces = len(sizes)
     shape = (len(c.line), pieces)
+    x = points.numbers if isinstance(points, Coded) else points
+    total = np.zeros((pieces, x.shape[1]))
+    for j, column in enumerate(x.T):
+        total[:, j] = np.bincount(labels, weights=column)
     classes = MergedClasses(
         np.array([c.codes[at][np.lexsort((c.codes[at], labels))] for at in range(len(c.line))]),
         np.concatenate(([0], np.cumsum(sizes))),
@@ -70,7 +78,7 @@ def classes_of(points: np.ndarray, labels: np.ndarray, c: Closeness) -> MergedCl
         np.arange(pieces),
         np.arange(pieces),
         sizes,
-        np.column_stack([np.bincount(labels, weights=column) for column in points.T]),
+        total,
         np.empty(shape),
         np.empty(shape),
         np.empty(pieces),
@@ -300,13 +308,35 @@ def merge_steps(c, classes, known, heap, tree, large, enough):
 
 
 @kernel
+def coded_merge_steps(c, classes, known, heap, means, large, enough):
+    """Merge as :func:`merge_steps` does, where attributes are coded."""
+    while heap.counts[_CLASSES] > 1:
+        if heap.counts[_CLASSES] <= enough:
+            return False
+        a = _farthest(c, classes, heap)
+        if a < 0:
+            return True
+        b = nearest_mean(means, classes.total, classes.size, a)
+        kept, gone = min(a, b), max(a, b)
+        unite_means(means, kept, gone)
+        note_join(c, known, classes, kept, gone, large)
+        join(c, classes, known, kept, gone)
+        heap.counts[_CLASSES] -= 1
+        if classes.far[kept] >= 0.0:
+            _push(heap, classes.far[kept], kept)
+    return True
+
+
+@kernel
 def _fill(classes, heap):
     for a in range(classes.far.shape[0]):
         if classes.far[a] >= 0.0:
             _push(heap, classes.far[a], a)
 
 
-def merge_until_close(points: np.ndarray, labels: np.ndarray, c: Closeness, *, large: int = LARGE) -> np.ndarray:
+def merge_until_close(
+    points: np.ndarray | Coded, labels: np.ndarray, c: Closeness, *, large: int = LARGE
+) -> np.ndarray:
     """Merge the class farthest from the table with the class whose mean is nearest, until every class is within t.
 
     From `large` records on, the distribution of a class's values is stored in bins; this changes only the running time.
@@ -315,21 +345,27 @@ def merge_until_close(points: np.ndarray, labels: np.ndarray, c: Closeness, *, l
     one is left. The farthest class is the one with the largest EMD in any attribute, as float64. The sum of a class
     adds its records in row order, the sum of a merged class adds two sums, and the mean is the sum divided by the size.
 
-    Complexity: O(n log n) at the start. Then O(log n) for each of at most n/k mergers where d is small, and O(s) for
-    each class of s records that must be measured; few large ones must, because their bounds are tight where values are
-    ordered. O(n·(d + attributes)) memory.
+    Complexity: O(n log n) at the start. Then O(log n) for each of at most n/k mergers where d is small, O(n) with coded
+    attributes, and O(s) for each class of s records that must be measured; few large ones must, because their bounds
+    are tight where values are ordered. O(n·(d + attributes)) memory.
     """
-    announce(merge_steps)
+    announce(coded_merge_steps if isinstance(points, Coded) else merge_steps)
     labels, points = numbered(labels), in_range(points)
     classes = classes_of(points, labels, c)
     pieces = len(classes.size)
-    heap = _Heap(np.empty(pieces), np.empty(pieces, np.int64), np.array([0, pieces]), np.empty(points.shape[1]))
+    heap = _Heap(np.empty(pieces), np.empty(pieces, np.int64), np.array([0, pieces]), np.empty(classes.total.shape[1]))
     known = coarse(c, pieces, large)
     _fill(classes, heap)
     done = heap.counts[_ENTRIES] == 0
+    groups = groups_of(points) if isinstance(points, Coded) else None
     while not done:
         left = np.flatnonzero(classes.into == np.arange(pieces))
-        tree = moving_points(classes.total[left] / classes.size[left, None], left)
-        done = merge_steps(c, classes, known, heap, tree, large, len(left) // 2 if len(left) > _FEW else 1)
+        enough = len(left) // 2 if len(left) > _FEW else 1
+        if groups is not None:
+            means = coded_means(groups, labels_of(classes, labels))
+            done = coded_merge_steps(c, classes, known, heap, means, large, enough)
+        else:
+            tree = moving_points(classes.total[left] / classes.size[left, None], left)
+            done = merge_steps(c, classes, known, heap, tree, large, enough)
         report(pieces - int(heap.counts[_CLASSES]), pieces)
     return numbered(labels_of(classes, labels))

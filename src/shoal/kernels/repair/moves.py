@@ -22,9 +22,10 @@ from shoal.kernels.models.rules import any_rules
 from shoal.kernels.refine.annealing import Ground, best_swap, neighbour, schedule, uniform
 from shoal.kernels.refine.class_state import apart, arrange, between, numbered, refresh, release, to_mean
 from shoal.kernels.runtime.jit import announce, kernel, part
+from shoal.types.coded import Coded
 
 
-def halved(x: np.ndarray, labels: np.ndarray, d: Demands, most: int) -> np.ndarray:
+def halved(x: np.ndarray | Coded, labels: np.ndarray, d: Demands, most: int) -> np.ndarray:
     """Halve classes of more than `most` records until all are small enough.
 
     Of two records with consecutive values, one goes to each half, so that both halves have nearly the values of the
@@ -39,13 +40,34 @@ def halved(x: np.ndarray, labels: np.ndarray, d: Demands, most: int) -> np.ndarr
         number = waiting.pop()
         inside = np.flatnonzero(out == number)
         inside = inside[np.argsort(rank[inside])]
-        axis = int(np.argmax(x[inside].std(axis=0)))
+        values = _widest(x, inside)
         pairs = inside[: len(inside) // 2 * 2].reshape(-1, 2)
-        side = np.argmin(x[pairs, axis], axis=1)
+        side = np.argmin(values[: pairs.size].reshape(-1, 2), axis=1)
         out[pairs[np.arange(len(pairs)), side]] = fresh
         waiting += [one for one, size in ((number, len(inside) - len(pairs)), (fresh, len(pairs))) if size > most]
         fresh += 1
     return out
+
+
+def _widest(x: np.ndarray | Coded, rows: np.ndarray) -> np.ndarray:
+    """Return the values of some records on the axis, or the codes in the attribute, in which they vary most."""
+    if not isinstance(x, Coded):
+        return np.asarray(x[rows, int(np.argmax(x[rows].std(axis=0)))])
+    most, widest = -1.0, x.codes[:0, 0].astype(np.float64)
+    for at in x.layout.order.tolist():
+        if at >= 0:
+            values = x.numbers[rows, at]
+            varied = float(values.var())
+        else:
+            one, share = x.column(~at), x.layout.weight[~at] / x.layout.height[~at] / 2.0
+            values = one.codes[rows].astype(np.float64)
+            varied = 0.0
+            for low, times in zip(one.low, one.times.tolist(), strict=True):
+                counts = np.unique(low[one.codes[rows]], return_counts=True)[1]
+                varied += share * times * (1.0 - float((counts / len(rows)) @ (counts / len(rows))))
+        if varied > most:
+            most, widest = varied, values
+    return widest
 
 
 @part

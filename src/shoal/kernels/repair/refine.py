@@ -7,11 +7,11 @@ points vary most.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
+from shoal.kernels.arithmetic.category_groups import all_equal
 from shoal.kernels.arithmetic.class_statistics import sse
 from shoal.kernels.arithmetic.sums import in_range
 from shoal.kernels.models.demands import Demands, hold, least_size, rows_of
@@ -19,11 +19,12 @@ from shoal.kernels.refine import refine as refining
 from shoal.kernels.refine.annealing import Ground, ground
 from shoal.kernels.refine.class_state import numbered
 from shoal.kernels.refine.recombine import best_of_pool
-from shoal.kernels.refine.refine import Annealing, Choose, Effort, recombined, refined
+from shoal.kernels.refine.refine import Annealing, Effort, Whole, recombined, refined
 from shoal.kernels.repair.moves import HOT, annealed_close, halved
 from shoal.kernels.repair.repair import satisfy
 from shoal.kernels.runtime.jit import GoOn
 from shoal.kernels.space.principal_axes import on_main_axes
+from shoal.types.coded import Coded
 
 _NEAR = 40  # neighbours tried
 _NEAR_IN_BLOCKS = 20
@@ -73,7 +74,9 @@ def _quench(moves: int, n: int, most: int = _QUENCH) -> int:
     return min(most, max(moves // n, _LEAST_QUENCH))
 
 
-def refine_close(points: np.ndarray, labels: np.ndarray, k: int, d: Demands, effort: Effort, seed: int) -> np.ndarray:
+def refine_close(
+    points: np.ndarray | Coded, labels: np.ndarray, k: int, d: Demands, effort: Effort, seed: int
+) -> np.ndarray:
     """Lower the SSE of a partition whose classes meet all demands.
 
     Guarantee: every class has at least k records. If every given class meets all demands, so does every returned class,
@@ -81,12 +84,12 @@ def refine_close(points: np.ndarray, labels: np.ndarray, k: int, d: Demands, eff
     """
     x = in_range(points)
     labels = numbered(labels)
-    if not hold(d, labels).all() or not np.ptp(x, axis=0).any():
+    if not hold(d, labels).all() or all_equal(x):
         return labels
     near, blocks = max(k, 3), on_main_axes(x) if len(x) > refining.WHOLE else x
 
-    def whole(order: np.ndarray) -> tuple[np.ndarray, Callable[[np.ndarray, int, GoOn], np.ndarray], Choose]:
-        inside, demands = on_main_axes(np.ascontiguousarray(x[order])), rows_of(d, order)
+    def whole(order: np.ndarray) -> Whole:
+        inside, demands = on_main_axes(x[order]), rows_of(d, order)
         where, moves = ground(inside, near, _NEAR), _moves(effort, len(x), least_size(demands, k))
         cooling = _Cooling(HOT, moves, _quench(moves, len(x)))
 
@@ -103,7 +106,7 @@ def refine_close(points: np.ndarray, labels: np.ndarray, k: int, d: Demands, eff
         return inside, work, choose
 
     def block(rows: np.ndarray, before: np.ndarray, turn: int, seed: int, go_on: GoOn) -> np.ndarray:
-        inside, moves = np.ascontiguousarray(blocks[rows]), effort.in_blocks * len(rows)
+        inside, moves = blocks[rows], effort.in_blocks * len(rows)
         hot, quench = max(HOT * _COOLER**turn, _LEAST_HOT), _quench(moves, len(rows), _QUENCH_IN_BLOCKS)
         where = ground(inside, near, _NEAR_IN_BLOCKS)
         return _close(where, inside, before, k, rows_of(d, rows), seed, _Cooling(hot, moves, quench), go_on)
@@ -113,7 +116,14 @@ def refine_close(points: np.ndarray, labels: np.ndarray, k: int, d: Demands, eff
 
 
 def _close(
-    where: Ground, x: np.ndarray, labels: np.ndarray, k: int, d: Demands, seed: int, cooling: _Cooling, go_on: GoOn
+    where: Ground,
+    x: np.ndarray | Coded,
+    labels: np.ndarray,
+    k: int,
+    d: Demands,
+    seed: int,
+    cooling: _Cooling,
+    go_on: GoOn,
 ) -> np.ndarray:
     """Anneal once and repair classes that miss a demand; keep the old labels if the result is worse."""
     room = max(_ROOM * least_size(d, k), _LEAST_ROOM)

@@ -29,6 +29,8 @@ from shoal.kernels.refine.class_state import Arrangement, arrange, arranged, lai
 from shoal.kernels.repair.steps import mend, no_step
 from shoal.kernels.runtime.jit import announce, kernel, part
 from shoal.kernels.space.neighbours import neighbours
+from shoal.kernels.space.sparse_means import Centroids
+from shoal.types.coded import Coded
 
 FOUND = 16  #: number of classes found for each
 _LOOKS = 16  # records examined per record of the table, over all classes, …
@@ -119,7 +121,7 @@ _FEW = 32  # up to this many classes, neighbours are found without an index
 _NEAR_CLASSES = 8  # neighbours examined otherwise
 
 
-def merge_until_held(x: np.ndarray, labels: np.ndarray, d: Demands) -> np.ndarray:
+def merge_until_held(x: np.ndarray | Coded, labels: np.ndarray, d: Demands) -> np.ndarray:
     """Merge every class that misses a demand with the class that raises the SSE least, the worst class first.
 
     Guarantee: every class is a union of given classes, and meets all demands, unless only one is left.
@@ -136,13 +138,13 @@ def merge_until_held(x: np.ndarray, labels: np.ndarray, d: Demands) -> np.ndarra
     return numbered(labels)
 
 
-def _round(x: np.ndarray, labels: np.ndarray, d: Demands, excess: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _round(x: np.ndarray | Coded, labels: np.ndarray, d: Demands, excess: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Merge every failing class once, unless its neighbour was just merged; measure the new classes."""
-    sizes = np.bincount(labels).astype(np.float64)
-    means = np.column_stack([np.bincount(labels, weights=column) for column in x.T]) / sizes[:, None]
+    centroids = Centroids(x, labels)
+    sizes = centroids.sizes
     broken = np.flatnonzero(excess)
     broken = broken[np.argsort(-excess[broken], kind="stable")]
-    near = neighbours(means, _NEAR_CLASSES) if len(broken) > _FEW else None
+    near = centroids.near(_NEAR_CLASSES) if len(broken) > _FEW else None
     into, touched = np.arange(len(sizes)), np.zeros(len(sizes), np.bool_)
     members = _Members(labels)
     for b in broken.tolist():
@@ -150,7 +152,7 @@ def _round(x: np.ndarray, labels: np.ndarray, d: Demands, excess: np.ndarray) ->
             continue
         others = np.delete(np.arange(len(sizes)), b) if near is None else near[b]
         others = others[~touched[others]]
-        apart = ((means[others] - means[b]) ** 2).sum(axis=1)
+        apart = centroids.apart(b, others)
         others = others[np.argsort(apart * sizes[others] / (sizes[others] + sizes[b]), kind="stable")]
         if not len(others):
             continue  # all were merged: their turn comes in the next round
@@ -206,7 +208,7 @@ _ENOUGH = 0.9  # share of them that must meet the demands
 _SPREAD_GROWTH = 1.25  # ratio of one size to the next
 
 
-def spread_start(x: np.ndarray, k: int, d: Demands) -> np.ndarray | None:
+def spread_start(x: np.ndarray | Coded, k: int, d: Demands) -> np.ndarray | None:
     """Partition points into classes with one record from each of as many equal shares of the ordered values.
 
     Records are ordered by their values in the first attribute, those with equal values by the second, and so on. Sizes
@@ -242,7 +244,7 @@ _BUDGET, _PER_RECORD = 20_000_000, 100  # exchanges tried in a round at most, or
 _DEAR = 1.5  # ratio of the repaired SSE to the original above which another start is tried
 
 
-def satisfy(points: np.ndarray, labels: np.ndarray, k: int, d: Demands) -> np.ndarray:
+def satisfy(points: np.ndarray | Coded, labels: np.ndarray, k: int, d: Demands) -> np.ndarray:
     """Repair a partition until every class meets all demands; for t alone, merge as in [SC15] Algorithm 1.
 
     Guarantee: every class has at least k records. If the table as one class meets the demands, so does every class. A
@@ -262,11 +264,11 @@ def satisfy(points: np.ndarray, labels: np.ndarray, k: int, d: Demands) -> np.nd
         return labels
     order = arranged(x, np.arange(len(x)))  # so that nothing depends on row order
     out = np.empty(len(x), np.int64)
-    out[order] = _repaired(np.ascontiguousarray(x[order]), numbered(labels[order]), k, rows_of(d, order))
+    out[order] = _repaired(x[order], numbered(labels[order]), k, rows_of(d, order))
     return numbered(out)
 
 
-def _repaired(x: np.ndarray, labels: np.ndarray, k: int, d: Demands) -> np.ndarray:
+def _repaired(x: np.ndarray | Coded, labels: np.ndarray, k: int, d: Demands) -> np.ndarray:
     """Repair a partition or, if that is expensive, form another one and repair it."""
     first = merge_until_held(x, _by_steps(x, labels, k, d), d)
     if sse(x, first) <= _DEAR * sse(x, labels):
@@ -278,35 +280,43 @@ def _repaired(x: np.ndarray, labels: np.ndarray, k: int, d: Demands) -> np.ndarr
     return min(first, other, key=lambda one: sse(x, one))
 
 
-def _by_steps(x: np.ndarray, labels: np.ndarray, k: int, d: Demands) -> np.ndarray:
+def _by_steps(x: np.ndarray | Coded, labels: np.ndarray, k: int, d: Demands) -> np.ndarray:
     """Repair what steps can repair, leaving out classes too large for the storage."""
     announce(mend)
     sizes = np.bincount(labels)
     room = max(_ROOM * least_size(d, k), 2 * int(sizes.min()), _LEAST_ROOM)
     rows = np.flatnonzero(sizes[labels] <= room)
     few, own = np.unique(labels[rows], return_inverse=True)
-    a = arrange(laid_out(x[rows]), own, k, room)
+    inside = x[rows]
+    a = arrange(laid_out(inside), own, k, room)
     r = roster_of(a, rows_of(d, rows))
-    _rounds(a, r, x.shape[1], k)
+    _rounds(inside, a, r, k)
     out = labels.copy()
     out[rows] = few[a.label]
     return numbered(out)
 
 
-def _rounds(a: Arrangement, r: Roster, dimensions: int, k: int) -> None:
+def _rounds(x: np.ndarray | Coded, a: Arrangement, r: Roster, k: int) -> None:
     """Work on the failing classes, with ever more neighbours, and in the end with farther ones."""
     best, budget = no_step(), max(_BUDGET, _PER_RECORD * len(a.label))
     for count in _NEAR:
-        broken, there = _worst_first(a, r), np.flatnonzero(a.size)
+        broken, (there, inside) = _worst_first(a, r), np.unique(a.label, return_inverse=True)
         if not len(broken):
             return
-        near = neighbours(np.ascontiguousarray(a.mean[there, :dimensions]), count)
+        near = _near(x, a, there, inside, count)
         place = np.empty(len(a.size), np.int64)
         place[there] = np.arange(len(there))
         mend(a, r, best, broken, there[near[place[broken]]], k, budget)
     broken = _worst_first(a, r)
     if len(broken):
         mend(a, r, best, broken, far_classes(a, r, broken), k, budget)
+
+
+def _near(x: np.ndarray | Coded, a: Arrangement, there: np.ndarray, inside: np.ndarray, count: int) -> np.ndarray:
+    """Return the nearest other classes of each class."""
+    if isinstance(x, Coded):
+        return Centroids(x, inside).near(count)
+    return neighbours(np.ascontiguousarray(a.mean[there, : x.shape[1]]), count)
 
 
 def _worst_first(a: Arrangement, r: Roster) -> np.ndarray:

@@ -15,12 +15,13 @@ power of two that makes every length in the frame at most 1, or is at most 2⁴�
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import NamedTuple, overload
 
 import numpy as np
 
 from shoal.kernels.runtime.jit import kernel, part
 from shoal.kernels.space.remaining import SLOTS, WIDTH, read
+from shoal.types.coded import Coded
 
 _NARROW = 24  # up to this many coordinates nothing is gained
 _WIDE = 512  # beyond this many coordinates, finding the axes would take longer than it saves
@@ -31,11 +32,15 @@ _PRODUCTS = 3e8  # … or fewer where there are many coordinates, …
 _EACH = 4  # … but at least this many per coordinate
 
 
-def on_main_axes(x: np.ndarray) -> np.ndarray:
+@overload
+def on_main_axes(x: np.ndarray) -> np.ndarray: ...
+@overload
+def on_main_axes(x: np.ndarray | Coded) -> np.ndarray | Coded: ...
+def on_main_axes(x: np.ndarray | Coded) -> np.ndarray | Coded:
     """Return points in the coordinates of their principal axes, without the axes along which they hardly vary.
 
     Squares do not overflow. Returns `x` itself if d is small or very large, or if p axes would not be much fewer than
-    d.
+    d, or if records have codes.
 
     Guarantee: distances do not grow, except by rounding; equal points stay equal. At most a two-hundredth of the
     variance of a sample is left out. Complexity: O(n·d·p + d³).
@@ -47,7 +52,7 @@ def on_main_axes(x: np.ndarray) -> np.ndarray:
     (2, 1)
     """
     n, d = x.shape
-    if not _NARROW < d <= _WIDE:
+    if isinstance(x, Coded) or not _NARROW < d <= _WIDE:
         return x
     rows = max(min(_SAMPLE, int(_PRODUCTS / d**2)), _EACH * d)
     sample = x[:: max(n // rows, 1)]
