@@ -60,5 +60,5 @@ class KFirst(Checked, Partitioner):
 
         near = closeness(confidential(self, points), self.t)
         formed = k_first(points.x, self.k, near)
-        labels = merge_until_close(points.coordinates, formed, near)
+        labels = merge_until_close(points.x, formed, near)
         return Partition.of(labels, tuple(dict.fromkeys(points.owners)))

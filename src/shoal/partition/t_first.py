@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from shoal.parameters import Checked, Param
 from shoal.partition._shared import ranked
-from shoal.types import Confidential, Partition, Points
+from shoal.types import Coded, Confidential, Partition, Points
 from shoal.types.protocols import Partitioner
 
 Array = NDArray[np.float64]
@@ -62,13 +62,13 @@ class TFirst(Checked, Partitioner):
         from shoal.kernels.arithmetic.sums import in_range
 
         ordered = ranked(self, points)
-        x = in_range(points.coordinates)
+        x = in_range(points.x)
         found = list(self._candidates(x, ordered, points.confidential))
         best = found[0] if len(found) == 1 else min(found, key=lambda labels: sse(x, labels))
         return Partition.of(best, tuple(dict.fromkeys(points.owners)))
 
     def _candidates(
-        self, x: Array, ordered: list[Confidential], attributes: tuple[Confidential, ...]
+        self, x: Array | Coded, ordered: list[Confidential], attributes: tuple[Confidential, ...]
     ) -> Iterator[NDArray[np.int64]]:
         """Yield partitions within t: a single one if there is one attribute."""
         from shoal.kernels.closeness.earth_mover import closeness

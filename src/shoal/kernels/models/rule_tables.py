@@ -29,7 +29,7 @@ class Persons(Confidential):
 def subjects_by_place(points: Points) -> NDArray[np.int64]:
     """Return the subject number of each record, numbered by the coordinates of first records, not by rows."""
     assert points.subjects is not None
-    order = arranged(points.coordinates, np.arange(len(points)))
+    order = arranged(points.x, np.arange(len(points)))
     _, first, codes = np.unique(points.subjects[order], return_index=True, return_inverse=True)
     found = np.empty(len(points), np.int64)
     found[order] = np.argsort(np.argsort(first))[codes]
