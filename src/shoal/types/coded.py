@@ -36,6 +36,8 @@ class CodedColumn(NamedTuple):
         """Return the different groups, (groups, 2), as first category and one past the last, and the levels of each."""
         import numpy as np
 
+        if len(self.times) == 1:
+            return np.stack((self.low[0], self.high[0]), axis=1), np.full(self.low.shape[1], self.times[0])
         both = np.stack((self.low, self.high), axis=2)  # (levels, categories, 2)
         groups = [np.unique(level, axis=0) for level in both]
         levels = np.repeat(self.times, [len(one) for one in groups])
