@@ -79,6 +79,7 @@ def test_public_names() -> None:
         "save_recipe",
         "survey",
         "verify",
+        "warm",
         "write_table",
     ]
     assert all(hasattr(shoal, name) for name in shoal.__all__)

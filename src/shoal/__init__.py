@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from shoal.api.recipe import recipe_schema, save_recipe
     from shoal.api.stream import replay, run_stream
     from shoal.api.verify import verify
+    from shoal.api.warm import warm
     from shoal.api.write import write_table
     from shoal.flow.demo import Demonstration
     from shoal.flow.protect.protect import Protected
@@ -56,7 +57,7 @@ __version__ = "0.1.0"
 __all__ = ["protect", "plan", "audit", "attack", "compare", "explore", "inspect", "verify"]
 __all__ += ["microaggregate", "lower_bound"]
 __all__ += ["protect_file", "audit_file", "compare_files", "explore_file", "inspect_file"]
-__all__ += ["run_stream", "replay", "demo", "survey", "recipe_schema", "save_recipe", "write_table"]
+__all__ += ["run_stream", "replay", "demo", "survey", "recipe_schema", "save_recipe", "write_table", "warm"]
 __all__ += ["Recipe", "StreamRecipe", "Kind", "Role", "Schema"]
 __all__ += ["Attempts", "Audit", "Certificate", "Demonstration", "Explored", "Inspection", "Partition", "Planned"]
 __all__ += ["Protected", "Readings", "Replayed", "Streamed", "Verification"]
@@ -76,6 +77,7 @@ _MODULES = {
     "api.recipe": ("recipe_schema", "save_recipe"),
     "api.stream": ("replay", "run_stream"),
     "api.verify": ("verify",),
+    "api.warm": ("warm",),
     "api.write": ("write_table",),
     "flow.demo": ("Demonstration",),
     "flow.protect.protect": ("Protected",),

@@ -110,6 +110,14 @@ def test_it_is_not_run_without_what_it_needs() -> None:
     assert none.verdict == "not_run"
 
 
+def test_it_is_not_run_on_a_table_that_the_recipe_refuses() -> None:
+    table = people(4)
+    found = shoal.attack(table, table, quasi=["age", "place"], confidential=["pay"])  # by default k is 5
+    assert len(found) > 1
+    assert found["algorithm"].verdict == "not_run"
+    assert "k must be at most the number of records" in found["algorithm"].sentence
+
+
 def test_the_true_world_is_never_struck_out() -> None:
     for seed in range(6):
         table = people(40, seed)

@@ -286,6 +286,23 @@ def _(folder: Path) -> list[str]:
     return command(folder)
 
 
+@scenario("A folder for kernels that others may write to", 2)
+def _(folder: Path) -> list[str]:
+    (folder / "kernels").mkdir()
+    (folder / "kernels").chmod(0o777)
+    return ["warm", "--cache", "kernels"]
+
+
+@scenario("Kernels for an unknown processor", 2)
+def _(folder: Path) -> list[str]:
+    return ["warm", "--cpu", "z80"]
+
+
+@scenario("Kernels of an unknown feature", 2)
+def _(folder: Path) -> list[str]:
+    return ["warm", "--only", "mdav"]
+
+
 @scenario("Unknown kind", 2)
 def _(folder: Path) -> list[str]:
     return command(folder, "--kind", "age=numeric")

@@ -87,18 +87,30 @@ def test_every_row_of_the_page_has_a_scenario() -> None:
         "Audit: a requirement that does not hold",
         "Audit: t that does not hold",
         "Vector code neither on nor off",
+        "Kernels in a folder that others may write to",
     }
     assert titles == set(SCENARIOS) | elsewhere
 
 
-def test_vector_code_is_on_or_off(tmp_path: Path) -> None:
-    """In a process of its own: the variable counts when the first kernel is loaded."""
+@pytest.mark.parametrize(
+    ("title", "variable", "value"),
+    [
+        ("Vector code neither on nor off", "SHOAL_VECTOR", "maybe"),
+        ("Kernels in a folder that others may write to", "SHOAL_CACHE", "."),
+    ],
+)
+def test_variables_of_the_compiler(title: str, variable: str, value: str, tmp_path: Path) -> None:
+    """In a process of its own: they count when the first kernel is loaded."""
+    arguments = command(tmp_path)
+    tmp_path.chmod(0o777)
     ran = subprocess.run(
-        [sys.executable, "-m", "shoal", *command(tmp_path)],
-        cwd=tmp_path, env={**os.environ, "SHOAL_VECTOR": "maybe"}, capture_output=True, text=True, check=False,
+        [sys.executable, "-m", "shoal", *arguments],
+        cwd=tmp_path, env={**os.environ, variable: value}, capture_output=True, text=True, check=False,
     )  # fmt: skip
-    assert (ran.returncode, ran.stdout, sorted(contents(tmp_path))) == (2, "", ["people.csv"])
-    assert row("Vector code neither on nor off", 2, ran.stderr) in DOCS.read_text(encoding="utf-8").splitlines()
+    tmp_path.chmod(0o700)
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert not (tmp_path / "out.csv").exists()
+    assert row(title, 2, ran.stderr) in DOCS.read_text(encoding="utf-8").splitlines()
 
 
 def test_wrong_usage_is_exit_2(run: Callable) -> None:

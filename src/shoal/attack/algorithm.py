@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from shoal.attack._propagation import LARGEST, Classes, Colouring, Conditions, Matching, proven, remaining_orders
 from shoal.attack._worlds import link_probabilities, members_of, number_of_worlds, right_guesses
+from shoal.errors import ShoalError
 from shoal.types import Table
 from shoal.types.attack import Attempt, Case, codes, joined, numbers
 from shoal.types.protocols import Attack
@@ -34,6 +35,17 @@ class _Release(NamedTuple):
     truth: Table  #: original records in the order of the release
     labels: Ints  #: class of each
     values: Ints  #: a number for each combination of confidential values
+
+
+def _missing(case: Case) -> str:
+    """Return why the attack cannot be run, as a sentence; empty if nothing is missing."""
+    if case.replay is None or not case.recipe.get("method"):
+        return "It needs the recipe: the attacker knows the method and its parameters."
+    if case.truth is None:
+        return case.why_no_rows
+    if not case.quasi or not case.confidential:
+        return "It needs quasi-identifiers and a confidential column in the release."
+    return "" if case.link is None else "The release has two tables; the attack needs one."
 
 
 @dataclass(frozen=True)
@@ -63,16 +75,15 @@ class Algorithm(Attack):
 
     def run(self, case: Case) -> Attempt:
         """Count the people whose link follows from the method."""
-        if case.replay is None or not case.recipe.get("method"):
-            return Attempt.not_run(self.key, "It needs the recipe: the attacker knows the method and its parameters.")
-        if case.truth is None:
-            return Attempt.not_run(self.key, case.why_no_rows)
-        if not case.quasi or not case.confidential:
-            return Attempt.not_run(self.key, "It needs quasi-identifiers and a confidential column in the release.")
-        if case.link is not None:
-            return Attempt.not_run(self.key, "The release has two tables; the attack needs one.")
+        if reason := _missing(case):
+            return Attempt.not_run(self.key, reason)
+        assert case.replay is not None
+        assert case.truth is not None
         values = joined([codes(case.truth.data.column(name)) for name in case.confidential], len(case))
-        labels = _numbered(case.replay(case.truth))
+        try:
+            labels = _numbered(case.replay(case.truth))
+        except ShoalError as error:  # such as fewer records than k
+            return Attempt.not_run(self.key, f"The recipe cannot be replayed on this table. {error}")
         if len(np.unique(joined([labels, case.classes], len(case)))) > len(np.unique(labels)):
             return Attempt.not_run(
                 self.key, "The recipe does not form the classes of the release, so that it cannot be replayed."

@@ -6,12 +6,13 @@ Arithmetic is exact: no fastmath, so that operations are neither reordered nor c
 takes an atomic instruction whenever an array is taken out of a tuple, a third of the time of a search.
 
 A `part` is called by kernels only. It needs no entry point from Python, which would take longer to compile than the
-part itself, and is cached inside the kernels that call it.
+part itself, is optimised inside the kernels that call it (:mod:`shoal.kernels.runtime.parts`), and cached with them.
 
 numba recompiles a kernel when the kernel's own file changes, but not when a file whose parts it inlines changes. All
 kernels therefore share one folder, ``shoal-<fingerprint>``, and any change to the sources leads to another folder.
-numba chooses where that folder lies: ``NUMBA_CACHE_DIR`` if it is set, ``__pycache__`` next to the kernels, or, if
-that is read-only, the user's cache directory. The folder can be copied to another machine, or deleted at any time.
+It lies in ``SHOAL_CACHE`` if that is set; otherwise where numba chooses: in ``NUMBA_CACHE_DIR``, in ``__pycache__``
+next to the kernels, or, if that is read-only, in the user's cache directory. The folder can be copied to another
+machine, or deleted at any time; :mod:`shoal.kernels.runtime.cache_folder` says who may write to it.
 """
 
 # mypy: allow-untyped-calls
@@ -40,6 +41,15 @@ import numpy as np
 from numba.core import caching, config
 
 from shoal.errors import ParameterError
+from shoal.kernels.runtime.cache_folder import (
+    VARIABLE,
+    choose_cpu,
+    is_named,
+    keep_from_others,
+    make_private,
+    refuse_shared_cache,
+)
+from shoal.kernels.runtime.parts import PartCompiler, with_int64
 from shoal.progress import Enough, report, say
 from shoal.threads import thread_count
 
@@ -48,6 +58,8 @@ try:
     import fcntl
 except ImportError:  # Windows
     fcntl = None
+
+choose_cpu()  # before anything is compiled
 
 _KEPT = 4  # folders of other versions, so that switching between a few of them compiles nothing
 _FOLDER = re.compile(r"shoal-[0-9a-f]{32}")
@@ -113,8 +125,12 @@ def folder_in(place: str) -> str:
         if folder.is_dir():
             os.utime(folder)
         else:
-            folder.mkdir(parents=True, exist_ok=True)
+            make_private(folder)
             _remove_old(folder)
+    if is_named(Path(place)):
+        with suppress(OSError):
+            keep_from_others(Path(place))  # numba made it by the mask of the process
+        refuse_shared_cache(folder)
     return str(folder)
 
 
@@ -135,15 +151,39 @@ class _Locator(caching._CacheLocator):
     def get_cache_path(self) -> str:
         return folder_in(self._chosen.get_cache_path())
 
-    def get_source_stamp(self) -> Any:
-        return self._chosen.get_source_stamp()
+    def get_source_stamp(self) -> str:
+        return folder_name()  # all sources, whenever and wherever they were installed
 
     def get_disambiguator(self) -> Any:
         return self._chosen.get_disambiguator()
 
 
+class _Named(caching._CacheLocator):
+    """Place of a kernel in the folder of ``SHOAL_CACHE``, which may be read-only and need not be where it was made."""
+
+    def __init__(self, function: Any, file: str) -> None:
+        self._py_file, self._line = file, function.__code__.co_firstlineno
+        self._package = function.__module__.split(".")[-2]
+
+    @classmethod
+    def from_function(cls, py_func: Any, py_file: str) -> _Named | None:
+        """Return the place; None if the variable is not set."""
+        return cls(py_func, py_file) if os.environ.get(VARIABLE) else None
+
+    def get_cache_path(self) -> str:
+        return str(Path(os.environ[VARIABLE]).absolute() / self._package)
+
+    def get_source_stamp(self) -> str:
+        return folder_name()
+
+    def get_disambiguator(self) -> str:
+        return str(self._line)
+
+
 class _Files(caching.CompileResultCacheImpl):
     """numba's cache files, in our folder."""
+
+    _locator_classes = [_Named, *caching.CompileResultCacheImpl._locator_classes]  # noqa: RUF012 - as in numba
 
     def __init__(self, function: Any) -> None:
         super().__init__(function)
@@ -169,9 +209,11 @@ class KernelCache(caching.FunctionCache):
         with suppress(OSError):
             if folder_name() == f"shoal-{fingerprint()}":
                 folder = Path(self.cache_path)
-                folder.mkdir(parents=True, exist_ok=True)
+                make_private(folder)
                 with _locked(folder):
                     super().save_overload(sig, data)
+                    for path in folder.glob(f"{self._impl.filename_base}.*"):
+                        keep_from_others(path)
 
 
 @contextmanager
@@ -180,7 +222,7 @@ def _locked(folder: Path) -> Iterator[None]:
     if fcntl is None:
         yield
         return
-    with open(folder / "lock", "w") as lock:
+    with open(folder / "lock", "w", opener=lambda path, flags: os.open(path, flags, 0o644)) as lock:
         with suppress(OSError):  # a file system without locks
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield
@@ -188,15 +230,24 @@ def _locked(folder: Path) -> Iterator[None]:
 
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
 _njit: Any = numba.njit
+KERNELS: list[Any] = []  #: all that were imported
 
-part = _njit(no_cpython_wrapper=True, **OPTIONS)
-#: A part that is copied into its callers: a call copies all fields of the tuples that it passes, often the larger cost.
-inlined = _njit(no_cpython_wrapper=True, forceinline=True, **OPTIONS)
+
+def part(function: Callable[..., Any]) -> Any:
+    """Compile a function for callers in kernels."""
+    return with_int64(_njit(no_cpython_wrapper=True, pipeline_class=PartCompiler, **OPTIONS)(function))
+
+
+def inlined(function: Callable[..., Any]) -> Any:
+    """Compile a part that is copied into its callers: a call copies all fields of the tuples that it passes."""
+    options = {"no_cpython_wrapper": True, "forceinline": True, **OPTIONS}
+    return with_int64(_njit(pipeline_class=PartCompiler, **options)(function))
 
 
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile a function for callers in Python, and cache it on disk if any folder is writable."""
     compiled = _njit(**OPTIONS)(function)
+    KERNELS.append(compiled)
     with suppress(RuntimeError):  # neither the package's folder nor the user's can be written to
         compiled._cache = KernelCache(function)
     return compiled

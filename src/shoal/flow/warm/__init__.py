@@ -1,0 +1,1 @@
+"""Compilation of all kernels before they are needed."""
