@@ -264,10 +264,10 @@ class Points:
         >>> Points(np.zeros((2, 3)), ("age", "work", "work")).places
         {'age': (0,), 'work': (1, 2)}
         """
-        found: dict[str, tuple[int, ...]] = {}
+        found: dict[str, list[int]] = {}
         for j, owner in enumerate(self.owners or map(str, range(self.coordinates.shape[1]))):
-            found[owner] = (*found.get(owner, ()), j)
-        return found
+            found.setdefault(owner, []).append(j)
+        return {owner: tuple(places) for owner, places in found.items()}
 
     def only(self, names: Sequence[str]) -> Points:
         """Return the points in the coordinates of some attributes."""
