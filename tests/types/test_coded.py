@@ -13,7 +13,14 @@ from shoal.flow.classes.strata import merge_small
 from shoal.partition.individual_ranking import IndividualRanking
 from shoal.partition.pcp import Pcp
 from shoal.release.medoid import medoids
-from shoal.types import Coded, CodedColumn, Points, coded
+from shoal.risk.distance_linkage import DistanceLinkage
+from shoal.risk.linkability import Linkability
+from shoal.types import Coded, CodedColumn, Comparison, Points, coded
+from shoal.utility.il_sse import IlSse
+from shoal.utility.mae import Mae
+from shoal.utility.mse import Mse
+from shoal.utility.sae import Sae
+from shoal.utility.sse import Sse
 
 
 def column(codes: np.ndarray, fan: int = 0) -> CodedColumn:
@@ -72,3 +79,15 @@ def test_methods_that_need_coordinates_refuse_many_categories() -> None:
         Pcp(k=3).partition(points, rng)
     found: Any = IndividualRanking(k=3, by="mdav").partition(points, rng)
     assert [block.sizes.min() >= 3 for block in found.blocks] == [True, True]
+
+
+@pytest.mark.parametrize("measure", [IlSse(), Sse(), Mse(), Sae(), Mae(), DistanceLinkage(), Linkability()], ids=repr)
+def test_measures_are_those_of_the_embedding(measure: Any) -> None:
+    x, rng = table(150, 6), np.random.default_rng(7)
+    y = x[rng.permutation(150)[np.arange(150) // 3]]
+    names = ("flat", "number", "number", "grouped")
+    owners = owned(x).owners
+    found = measure.measure(Comparison(x, y, names))
+    expected = measure.measure(Comparison(x.embedding(), y.embedding(), owners))
+    assert found.value == pytest.approx(expected.value, rel=1e-12)
+    assert dict(found.parts) == pytest.approx(dict(expected.parts), rel=1e-12)

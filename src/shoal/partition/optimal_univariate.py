@@ -49,7 +49,7 @@ class OptimalUnivariate(Checked, Partitioner):
         from shoal.kernels.order.projection import cut_labels, optimal_cut
 
         owners = tuple(dict.fromkeys(points.owners))
-        d = points.coordinates.shape[1]
+        d = sum(map(len, points.places.values()))
         if d != self.dimensions:
             whose = f" of {listing([repr(name) for name in owners])}" if owners else ""
             raise DataError(
