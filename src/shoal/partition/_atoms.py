@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal import secret
-from shoal.types import Points
+from shoal.types import Coded, Points
 
 if TYPE_CHECKING:
     from shoal.kernels.repair.unite import Effort
@@ -71,7 +71,7 @@ def united(
     from shoal.kernels.repair.repair import satisfy
     from shoal.kernels.repair.unite import alternatives
 
-    x = points.coordinates
+    x = points.x
     people = tuple(one for one in points.required if not one.attribute)
     of_people = demands_of(replace(points, confidential=(), required=people), k, None)
     if of_people is not None and not hold(of_people, numbered(labels)).all():
@@ -92,12 +92,12 @@ def seconds_to_unite(effort: Effort, n: int, k: int, size: int) -> float:
     return effort.total(max(n // k, 1)) * (_MOVE + _RECORD * max(size, 2 * k))
 
 
-def keep_equal_together(coordinates: NDArray[np.float64], labels: NDArray[np.int64], k: int) -> NDArray[np.int64]:
+def keep_equal_together(x: NDArray[np.float64] | Coded, labels: NDArray[np.int64], k: int) -> NDArray[np.int64]:
     """Move all copies of a vector to the class that has most of them; merge classes that are left with fewer than k.
 
     Otherwise the order of rows would decide which of several equal records is in which class. Ties go to the class
-    whose mean comes first, coordinate by coordinate. A class of fewer than k records is merged with the class of the
-    nearest mean.
+    whose mean comes first, coordinate by coordinate; with coded attributes, whose records do. A class of fewer than k
+    records is merged with the class of the nearest mean.
 
     **Guarantee.** Equal records are in the same class. Every class has at least k records if there are that many.
     Classes depend on how many copies of each vector each of the given classes has, not on rows.
@@ -109,9 +109,9 @@ def keep_equal_together(coordinates: NDArray[np.float64], labels: NDArray[np.int
     """
     from shoal.kernels.refine.class_state import numbered
 
-    order = np.lexsort(coordinates.T[::-1])
-    ordered = coordinates[order]
-    vector = np.cumsum(np.concatenate(([False], (ordered[1:] != ordered[:-1]).any(axis=1))))
+    order = _by_value(x)
+    ordered = x[order]
+    vector = _vectors(ordered)
     own = numbered(labels[order])
     if len(np.unique(vector * len(own) + own)) == vector[-1] + 1:
         return labels
@@ -120,11 +120,25 @@ def keep_equal_together(coordinates: NDArray[np.float64], labels: NDArray[np.int
     best = pairs[np.lexsort((pairs, -counts, pairs // len(place)))]  # most copies first, then the lowest place
     first = np.concatenate(([True], np.diff(best // len(place)) > 0))
     moved = (best[first] % len(place))[vector]
-    return merge_failing(coordinates, _in_rows(moved, order), lambda own: np.bincount(own) < k)
+    return merge_failing(x, _in_rows(moved, order), lambda own: np.bincount(own) < k)
+
+
+def _by_value(x: NDArray[np.float64] | Coded) -> NDArray[np.int64]:
+    """Return the rows sorted by value."""
+    return np.lexsort(x.sort_keys()[::-1] if isinstance(x, Coded) else x.T[::-1])
+
+
+def _vectors(ordered: NDArray[np.float64] | Coded) -> NDArray[np.int64]:
+    """Number the different records of a table that is sorted by value."""
+    columns = ordered.sort_keys() if isinstance(ordered, Coded) else ordered.T
+    other = np.zeros(len(ordered), np.bool_)
+    for column in columns:
+        other[1:] |= column[1:] != column[:-1]
+    return np.cumsum(other)
 
 
 def merge_failing(
-    coordinates: NDArray[np.float64],
+    x: NDArray[np.float64] | Coded,
     labels: NDArray[np.int64],
     fails: Callable[[NDArray[np.int64]], NDArray[np.bool_]],
 ) -> NDArray[np.int64]:
@@ -135,14 +149,18 @@ def merge_failing(
     from shoal.kernels.refine.class_state import numbered
     from shoal.kernels.repair.unite import paired
     from shoal.kernels.space.neighbours import neighbours
+    from shoal.kernels.space.sparse_means import Centroids
 
-    order = np.lexsort(coordinates.T[::-1])
-    ordered, own = coordinates[order], numbered(labels[order])
+    order = _by_value(x)
+    ordered, own = x[order], numbered(labels[order])
     while own.max() > 0 and len(failing := np.flatnonzero(fails(_in_rows(own, order)))):
         place = _rank_of_means(ordered, own)
         own, failing = place[own], place[failing]
         sizes = np.bincount(own)
-        near = neighbours(_means(ordered, own), _CANDIDATES)
+        if isinstance(ordered, Coded):
+            near = Centroids(ordered, own).near(_CANDIDATES)
+        else:
+            near = neighbours(_means(ordered, own), _CANDIDATES)
         own = numbered(paired(near, failing[np.lexsort((failing, sizes[failing]))])[own])
     return numbered(_in_rows(own, order))
 
@@ -160,12 +178,15 @@ def _means(ordered: NDArray[np.float64], own: NDArray[np.int64]) -> NDArray[np.f
 
 
 def _rank_of_means(
-    ordered: NDArray[np.float64], own: NDArray[np.int64], vector: NDArray[np.int64] | None = None
+    ordered: NDArray[np.float64] | Coded, own: NDArray[np.int64], vector: NDArray[np.int64] | None = None
 ) -> NDArray[np.int64]:
     """Return each class's place by its mean; if means are equal, by the vectors of its records where these are given.
 
-    Without vectors, labels must be numbered in the order of the records' values.
+    Without vectors, labels must be numbered in the order of the records' values. With coded attributes, vectors alone
+    decide.
     """
+    if isinstance(ordered, Coded):
+        return _rank_of_vectors(own, _vectors(ordered))
     means = _means(ordered, own)
     turns = np.lexsort(means.T[::-1])
     equal = (means[turns[1:]] == means[turns[:-1]]).all(axis=1)
@@ -177,4 +198,14 @@ def _rank_of_means(
         turns = turns[sorted(range(len(turns)), key=lambda at: keys[at])]
     place = np.empty(len(turns), np.int64)
     place[turns] = np.arange(len(turns))
+    return place
+
+
+def _rank_of_vectors(own: NDArray[np.int64], vector: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return each class's place by the vectors of its records, in ascending order."""
+    members = np.argsort(own, kind="stable")
+    inside = np.split(vector[members], np.cumsum(np.bincount(own))[:-1])
+    keys = [one.tolist() for one in inside]
+    place = np.empty(len(keys), np.int64)
+    place[sorted(range(len(keys)), key=lambda at: keys[at])] = np.arange(len(keys))
     return place

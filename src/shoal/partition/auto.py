@@ -14,7 +14,7 @@ from shoal.parameters import Checked, Param, build
 from shoal.partition._atoms import Choice, keep_equal_together, seconds_to_unite, united
 from shoal.partition._shared import confidential
 from shoal.progress import say
-from shoal.types import Partition, Points
+from shoal.types import Coded, Partition, Points
 from shoal.types.protocols import Partitioner
 
 _BYTES = 4e9  # bytes of points beyond which only a method with little extra memory is offered
@@ -88,7 +88,7 @@ class Auto(Checked, Partitioner):
         partition = build(registry.load("partition", key), {"k": self.k, **given}).partition(points, rng)
         if self.attacker == "algorithm":
             block = partition.blocks[0]
-            labels = keep_equal_together(points.coordinates, block.labels, self.k)
+            labels = keep_equal_together(points.x, block.labels, self.k)
             partition = replace(partition, blocks=(replace(block, labels=labels),))
         return replace(partition, note=note)
 
@@ -120,17 +120,17 @@ class Auto(Checked, Partitioner):
         from shoal.kernels.space.principal_axes import on_main_axes
 
         key, given = self._first(points)
-        n, d = points.coordinates.shape
+        n, d = points.x.shape
         start, size = 2 * seconds_to_start(n, d, self.k), least_size(demands, self.k)
-        axes = on_main_axes(in_range(points.coordinates)).shape[1]
+        axes = on_main_axes(in_range(points.x)).shape[1]
         times = {effort: start + seconds_to_refine(EFFORTS[effort], n, size, axes) for effort in EFFORTS}
         effort = next((effort for effort in ("best", "default", "fast") if times[effort] <= self.seconds), None)
         how = f"refined with effort {effort}" if effort else "not refined"
-        about = f"{n:,} records of {d} coordinates, estimated {_about(times[effort] if effort else start)}"
+        about = f"{_size(points)}, estimated {_about(times[effort] if effort else start)}"
         note = f"auto chose {key}, {how}: {about} of a {self.seconds:g} s budget"
         say(note)
         first = build(registry.load("partition", key), {"k": self.k, **given}).partition(points, rng)
-        block, x = first.blocks[0], points.coordinates
+        block, x = first.blocks[0], points.x
         labels = block.labels if hold(demands, block.labels).all() else satisfy(x, block.labels, self.k, demands)
         if effort is not None:
             labels = refine_close(x, labels, self.k, demands, EFFORTS[effort], int(rng.integers(1 << 60)))
@@ -148,10 +148,10 @@ class Auto(Checked, Partitioner):
 
     def _choice(self, points: Points, *, half: bool = False) -> tuple[str, dict[str, Any], str]:
         """Return the method that fits into the budget, or into half of it, with its parameters and the reason."""
-        n, d = points.coordinates.shape
-        if d == 1:
+        n, d = points.x.shape
+        if d == 1 and not isinstance(points.x, Coded):
             return "optimal_univariate", {}, "one coordinate, for which it finds the optimum"
-        size = f"{n:,} records of {d} coordinates"
+        size = _size(points)
         budget = self.seconds / 2 if half else self.seconds
         said = f"{'half of ' if half else ''}a {self.seconds:g} s budget"
         more = ""
@@ -174,6 +174,11 @@ class Auto(Checked, Partitioner):
 
 def _chosen(key: str, given: Mapping[str, Any]) -> str:
     return f"{key} ({', '.join(f'{name} {value}' for name, value in given.items())})" if given else key
+
+
+def _size(points: Points) -> str:
+    n, d = points.x.shape
+    return f"{n:,} records of {d} {'columns' if isinstance(points.x, Coded) else 'coordinates'}"
 
 
 def _about(seconds: float) -> str:
