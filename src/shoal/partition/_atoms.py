@@ -71,7 +71,7 @@ def united(
     from shoal.kernels.repair.repair import satisfy
     from shoal.kernels.repair.unite import alternatives
 
-    x = points.coordinates  # the kernels that unite atoms need them
+    x = points.x
     people = tuple(one for one in points.required if not one.attribute)
     of_people = demands_of(replace(points, confidential=(), required=people), k, None)
     if of_people is not None and not hold(of_people, numbered(labels)).all():

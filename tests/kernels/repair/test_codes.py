@@ -21,6 +21,8 @@ from shoal.kernels.models.demands import demands, hold
 from shoal.kernels.refine import refine as refining
 from shoal.kernels.refine.class_state import arrange, laid_out, numbered
 from shoal.kernels.refine.refine import Effort
+from shoal.kernels.repair import atoms
+from shoal.kernels.repair import unite as uniting
 from shoal.kernels.repair.moves import close_join, close_rotate, close_shift, close_split, close_swap, halved
 from shoal.kernels.repair.refine import refine_close
 from shoal.kernels.repair.repair import merge_until_held, satisfy
@@ -131,7 +133,7 @@ def test_means_are_those_of_the_embedding() -> None:
     assert ours.apart(0, others) == pytest.approx(theirs.apart(0, others), abs=1e-12)
     assert ours.near(5).shape == theirs.near(5).shape
     embedded = x.embedding()
-    for label, row in enumerate(ours._typical()):
+    for label, row in enumerate(ours.typical_rows()):
         off = ((embedded[labels == label] - theirs.means[label]) ** 2).sum(axis=1)
         assert ((embedded[row] - theirs.means[label]) ** 2).sum() == pytest.approx(off.min())
 
@@ -140,3 +142,46 @@ def test_classes_of_codes_are_halved() -> None:
     x = codes.table(4, 100, 40)
     asked = demands([pay(x, 4)], [Requirement("t_closeness", "pay", (("t", 0.2),))])
     assert np.bincount(halved(x, np.zeros(100, np.int64), asked, 30)).max() <= 30
+
+
+@settings(max_examples=15)
+@given(st.integers(0, 10**6), st.sampled_from([9, 300]), st.integers(0, 2))
+def test_moves_of_atoms_keep_the_books(seed: int, wide: int, numbers: int) -> None:
+    rng, x = np.random.default_rng(seed), codes.table(seed, 60, wide, numbers)
+    points, asked = x.embedding(), demands([pay(x, seed)], [Requirement("t_closeness", "pay", (("t", 0.25),))])
+    labels = numbered(rng.permutation(np.repeat(np.arange(15), 4)))
+    a = atoms.atoms_of(x, labels, asked)
+    u = atoms._unions(a, rng.integers(0, 5, 15), asked, 60, 1.0)
+    random, moved = np.array([seed], np.uint64), set()
+    for turn in range(40):
+        before, old = sse(points, u.label[labels]), u.label.tolist()
+        atoms._anneal(a, u, 3, 3.0 * (turn % 2), 0.0, float(a.heat.mean()), random)
+        after = sse(points, u.label[labels])
+        moved.add(old != u.label.tolist())
+        assert turn % 2 or after <= before + 1e-9  # at temperature 0, the SSE does not rise
+        assert (points**2).sum() - u.value[u.atoms > 0].sum() == pytest.approx(after, abs=1e-9)
+    assert True in moved
+
+
+@pytest.mark.parametrize("whole", [6_000, 50])
+def test_atoms_are_united_as_in_the_embedding(whole: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(uniting, "_WHOLE", whole)
+    monkeypatch.setattr(uniting, "_BLOCK", 60)
+    x = codes.table(8, 600, 60)
+    asked = demands([pay(x, 8)], [Requirement("t_closeness", "pay", (("t", 0.2),))])
+    parts = mdav(x, 4)[0]
+    ours, theirs = (
+        uniting.alternatives(one, parts, asked, uniting.EFFORTS["fast"], 1, 1)[0] for one in (x, x.embedding())
+    )
+    assert hold(asked, ours).all()
+    assert len(np.unique(numbered(parts) * 600 + ours)) == len(np.unique(parts))  # atoms stay whole
+    assert sse(x, ours) < 1.05 * sse(x, theirs)
+    inside = np.argsort(parts, kind="stable")
+    swapped = inside.copy()  # members of an atom exchange rows
+    for one in np.unique(parts):
+        swapped[parts[inside] == one] = swapped[parts[inside] == one][::-1]
+    other = np.empty(600, np.int64)
+    other[inside] = swapped
+    hidden = demands([pay(x, 8)], [Requirement("t_closeness", "pay", (("t", 0.2),))])
+    again = uniting.alternatives(x[other], parts, hidden, uniting.EFFORTS["fast"], 1, 1)[0]
+    assert np.array_equal(again, ours)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shoal.kernels.arithmetic.category_groups import Groups
+from shoal.kernels.arithmetic.category_groups import Groups, counts_in_groups
 from shoal.kernels.runtime.jit import part
 
 
@@ -36,32 +36,21 @@ class CodedMeans(NamedTuple):
 def coded_means(g: Groups, labels: np.ndarray) -> CodedMeans:
     """Lay out the classes of a partition; the classes keep their numbers."""
     left, own = np.unique(labels, return_inverse=True)
-    columns, first = len(g.weight), np.concatenate(([0], np.cumsum(g.groups)))
-    place, group, count = [], [], []
-    for j, number in enumerate(g.number.T):
-        keys, some = np.unique(own * g.groups[j] + number, return_counts=True)
-        place.append(keys // g.groups[j] * columns + j)
-        group.append(first[j] + keys % g.groups[j])
-        count.append(some)
-    places, counts = np.concatenate(place), np.concatenate(count).astype(np.int64)
-    order = np.argsort(places, kind="stable")
-    size = len(left) * columns
-    square = np.zeros(size, np.int64)
-    np.add.at(square, places, counts * counts)
+    found = counts_in_groups(g, own)
     slot = np.full(int(left[-1]) + 1, -1)
     slot[left] = np.arange(len(left))
     return CodedMeans(
         g.weight,
-        np.concatenate(([0], np.cumsum(np.bincount(places, minlength=size)))),
-        np.concatenate(group)[order],
-        counts[order],
+        found.edge,
+        found.group,
+        found.records,
         np.full(len(left), -1),
         np.arange(len(left)),
         left.astype(np.int64),
         slot,
-        square.reshape(-1, columns),
-        np.zeros(int(first[-1]), np.int64),
-        np.zeros((2, columns), np.int64),
+        found.square.reshape(-1, len(g.weight)),
+        np.zeros(int(g.groups.sum()), np.int64),
+        np.zeros((2, len(g.weight)), np.int64),
     )
 
 

@@ -4,7 +4,8 @@ An *atom* is a class of at least k records, formed from quasi-identifiers alone.
 means, their sizes, and their multisets of confidential values; which record of an atom has which value is never used.
 
 Let class C hold W records whose coordinates sum to S. The SSE of a partition is a constant minus Σ |S|² / W, so a move
-changes it by the values of |S|² / W before and after, in the classes involved.
+changes it by the values of |S|² / W before and after, in the classes involved. The part of |S|² in coded attributes is
+that of :mod:`shoal.kernels.repair.coded_atoms`.
 
 The *excess* of a class is the amount by which it misses its demands, as in :mod:`shoal.kernels.models.class_values`. A
 move is made if its change of SSE plus `price` times excess is at most `limit`; otherwise everything stays as it was.
@@ -24,8 +25,25 @@ from shoal.kernels.models.demands import Demands
 from shoal.kernels.models.rules import Rules, rules_excess
 from shoal.kernels.refine.annealing import neighbour, schedule, uniform
 from shoal.kernels.refine.class_state import numbered
+from shoal.kernels.repair.coded_atoms import (
+    CodedAtoms,
+    CodedUnions,
+    add_gaps,
+    coded_atoms,
+    coded_unions,
+    codes_enter,
+    codes_leave,
+    plus_gap,
+    plus_refreshed,
+    plus_square,
+    plus_square_of_pair,
+    plus_square_of_union,
+    some_coded,
+)
 from shoal.kernels.runtime.jit import announce, inlined, kernel, part
 from shoal.kernels.space.neighbours import neighbours
+from shoal.kernels.space.sparse_means import Centroids
+from shoal.types.coded import Coded
 
 HOT = 3.0  #: initial temperature, in units of the mean heat of an atom
 _PRICE = 1000.0  # price of an excess of t of one record, in units of the mean heat
@@ -42,13 +60,14 @@ _HOMES = 12  # neighbours whose classes may take in an atom of a dissolved class
 class Atoms(NamedTuple):
     """Atoms, in an order that does not depend on rows."""
 
-    x: np.ndarray  #: (atoms, d) mean of the records
+    x: np.ndarray  #: (atoms, d) mean of the records, coded attributes apart
     size: np.ndarray  #: (atoms,) int64 records
     begin: np.ndarray  #: (atoms + 1,) int64: the first code of each atom
     code: np.ndarray  #: (attributes, n) int32: the codes, atom after atom, ascending
     codes: np.ndarray  #: (attributes, atoms) int64: sum of the codes
     near: np.ndarray  #: (atoms, some) int32 neighbours
     heat: np.ndarray  #: (atoms,) scale of the change of SSE when the atom moves
+    coded: CodedAtoms | None = None
 
 
 class Unions(NamedTuple):
@@ -74,42 +93,64 @@ class Unions(NamedTuple):
     close: np.ndarray  #: (attributes,) bool: whether t applies
     rules: Rules | None  #: None: only t applies
     each: float  #: excess per missing record of a rule
+    coded: CodedUnions | None = None
 
 
-def atoms_of(x: np.ndarray, labels: np.ndarray, d: Demands, count: int = _NEAR) -> Atoms:
+def atoms_of(x: np.ndarray | Coded, labels: np.ndarray, d: Demands, count: int = _NEAR) -> Atoms:
     """Lay out the atoms of a partition, numbered from 0, with `count` neighbours each."""
     size = np.bincount(labels)
-    mean = means_of_classes(x, labels)
     code = np.empty(d.c.codes.shape, np.int32)
     for at in range(len(code)):
         code[at] = d.c.codes[at][np.lexsort((d.c.codes[at], labels))]
     begin = np.concatenate(([0], np.cumsum(size))).astype(np.int64)
-    return _with_neighbours(mean, size.astype(np.int64), begin, code, count)
-
-
-def _with_neighbours(mean: np.ndarray, size: np.ndarray, begin: np.ndarray, code: np.ndarray, count: int) -> Atoms:
     sums = np.add.reduceat(code.astype(np.int64), begin[:-1], axis=1)
-    near = neighbours(mean, min(count, len(size) - 1))
+    mean, coded = means_of_classes(x.numbers if isinstance(x, Coded) else x, labels), coded_atoms(x, labels)
+    atoms = Atoms(mean, size.astype(np.int64), begin, code, sums, np.empty((0, 0), np.int32), np.empty(0), coded)
+    return _with_neighbours(atoms, typical_of(x, labels), count)
+
+
+def typical_of(x: np.ndarray | Coded, labels: np.ndarray) -> np.ndarray | Coded:
+    """Return a point near the mean of each atom: the mean itself, or with coded attributes a record."""
+    return Centroids(x, labels).typical() if isinstance(x, Coded) else means_of_classes(x, labels)
+
+
+def _with_neighbours(a: Atoms, typical: np.ndarray | Coded, count: int) -> Atoms:
+    near = neighbours(typical, min(count, len(a.size) - 1))
     few = near[:, :_FEW]
-    heat = np.zeros(len(size))
+    heat = np.zeros(len(a.size))
     for r in range(few.shape[1]):
-        heat += ((mean - mean[few[:, r]]) ** 2).sum(axis=1)
-    return Atoms(mean, size, begin, code, sums, near, heat * size / (2 * max(few.shape[1], 1)))
+        apart = ((a.x - a.x[few[:, r]]) ** 2).sum(axis=1)
+        if a.coded is not None:
+            add_gaps(a.coded, a.size, np.ascontiguousarray(few[:, r]), apart)
+        heat += apart
+    return a._replace(near=near, heat=heat * a.size / (2 * max(few.shape[1], 1)))
 
 
-def some_atoms(a: Atoms, chosen: np.ndarray) -> Atoms:
-    """Return some of the atoms, with neighbours among them."""
+def some_atoms(a: Atoms, chosen: np.ndarray, typical: np.ndarray | Coded) -> Atoms:
+    """Return some of the atoms, with neighbours among them; `typical` is a point near the mean of each of these."""
     size = a.size[chosen]
     begin = np.concatenate(([0], np.cumsum(size))).astype(np.int64)
     places = np.repeat(a.begin[chosen] - begin[:-1], size) + np.arange(begin[-1])
     code = np.ascontiguousarray(a.code[:, places])
-    return _with_neighbours(np.ascontiguousarray(a.x[chosen]), size, begin, code, a.near.shape[1])
+    some = Atoms(
+        a.x[chosen],
+        size,
+        begin,
+        code,
+        np.ascontiguousarray(a.codes[:, chosen]),
+        a.near,
+        a.heat,
+        some_coded(a.coded, chosen),
+    )
+    return _with_neighbours(some, typical, a.near.shape[1])
 
 
 def means_of_classes(x: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Return the mean of every class, exactly rounded, so that it does not depend on the order of records."""
-    columns = [class_means(np.ascontiguousarray(x[:, j]), labels) for j in range(x.shape[1])]
-    return np.ascontiguousarray(np.column_stack(columns))
+    means = np.zeros((int(labels.max()) + 1, x.shape[1]))
+    for j in range(x.shape[1]):
+        means[:, j] = class_means(np.ascontiguousarray(x[:, j]), labels)
+    return means
 
 
 def _unions(a: Atoms, labels: np.ndarray, d: Demands, room: int, each: float) -> Unions:
@@ -139,6 +180,7 @@ def _unions(a: Atoms, labels: np.ndarray, d: Demands, room: int, each: float) ->
         d.close,
         d.rules if len(d.rules.whole) else None,
         float(each),
+        coded_unions(a.coded, classes, most),
     )
     _fill(a, u, labels.astype(np.int32))
     return u
@@ -186,6 +228,7 @@ def _refresh(a, u, c):
     value = 0.0
     for j in range(d):
         value += u.total[c, j] * u.total[c, j]
+    value = plus_refreshed(a.coded, u.coded, value, u.member, c, u.atoms[c], u.size[c])
     u.value[c] = value / u.size[c] if u.size[c] > 0 else 0.0
 
 
@@ -207,7 +250,7 @@ def _value(a, u, c, out, into):
         if into >= 0:
             sum_ += a.size[into] * a.x[into, j]
         total += sum_ * sum_
-    return total / size
+    return plus_square(a.coded, u.coded, total, c, u.size[c], out, into) / size
 
 
 @part
@@ -216,6 +259,7 @@ def _value_of_union(a, u, b, c):
     for j in range(a.x.shape[1]):
         sum_ = u.total[b, j] + u.total[c, j]
         total += sum_ * sum_
+    total = plus_square_of_union(a.coded, u.coded, total, u.member, b, c, u.atoms[b], u.size[c])
     return total / (u.size[b] + u.size[c])
 
 
@@ -315,6 +359,7 @@ def _leave(a, u, i):
         s = _compose(a, u, at, c, i, -1)
         for q in range(s):
             u.code[at, c, q] = u.trial[q]
+    codes_leave(a.coded, u.coded, i, c, u.size[c])
     last = u.member[c, u.atoms[c] - 1]
     u.member[c, place], u.place[last] = last, place
     u.atoms[c] -= 1
@@ -330,6 +375,7 @@ def _enter(a, u, i, c):
         s = _compose(a, u, at, c, -1, i)
         for q in range(s):
             u.code[at, c, q] = u.trial[q]
+    codes_enter(a.coded, u.coded, i, c, u.size[c])
     u.member[c, u.atoms[c]], u.place[i], u.label[i] = i, u.atoms[c], c
     u.atoms[c] += 1
     u.size[c] += a.size[i]
@@ -437,6 +483,7 @@ def _pair(a, u, i, j, price, limit):
     fresh, size, both = u.free[u.spare[0] - 1], a.size[i] + a.size[j], 0.0
     for q in range(a.x.shape[1]):
         both += (a.size[i] * a.x[i, q] + a.size[j] * a.x[j, q]) ** 2
+    both = plus_square_of_pair(a.coded, both, i, j)
     change = u.value[home] + u.value[b] - both / size - _value(a, u, home, i, -1) - _value(a, u, b, j, -1)
     change -= price * (u.excess[home] + u.excess[b])
     if change > limit or change + price * (_least(a, u, home, i, -1) + _least(a, u, b, j, -1)) > limit:
@@ -500,7 +547,7 @@ def _gap(a, i, y):
     total = 0.0
     for j in range(a.x.shape[1]):
         total += (a.x[i, j] - a.x[y, j]) ** 2
-    return total
+    return plus_gap(a.coded, total, i, y, a.size[i], a.size[y])
 
 
 @part

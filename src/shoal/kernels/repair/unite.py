@@ -24,10 +24,12 @@ from shoal.kernels.refine.class_state import numbered
 from shoal.kernels.refine.reblock import whole_classes
 from shoal.kernels.refine.recombine import best_of_pool
 from shoal.kernels.refine.refine import recombined
-from shoal.kernels.repair.atoms import HOT, Atoms, anneal_atoms, atoms_of, means_of_classes, some_atoms
+from shoal.kernels.repair.atoms import HOT, Atoms, anneal_atoms, atoms_of, means_of_classes, some_atoms, typical_of
 from shoal.kernels.runtime.jit import GoOn, together
 from shoal.kernels.space.neighbours import neighbours
 from shoal.kernels.space.principal_axes import on_main_axes
+from shoal.kernels.space.sparse_means import Centroids
+from shoal.types.coded import Coded
 
 _WHOLE = 6_000  # most atoms annealed as a whole
 _BLOCK = 2_000  # atoms in a block of a larger table
@@ -80,7 +82,7 @@ EFFORTS = {
 
 
 def alternatives(
-    points: np.ndarray, labels: np.ndarray, d: Demands, effort: Effort, seed: int, count: int
+    points: np.ndarray | Coded, labels: np.ndarray, d: Demands, effort: Effort, seed: int, count: int
 ) -> list[np.ndarray]:
     """Merge whole classes until every class meets all demands, with little loss, in up to `count` different ways.
 
@@ -95,8 +97,9 @@ def alternatives(
     labels = numbered(labels)
     if count == 1 and hold(d, labels).all():
         return [labels]
-    a = atoms_of(on_main_axes(in_range(points)), labels, d)  # in the order of their first rows
-    case = _case(a, d)
+    x = on_main_axes(in_range(points))
+    a = atoms_of(x, labels, d)  # in the order of their first rows
+    case = _case(a, d, x[np.lexsort((*x.sort_keys()[::-1], labels))] if isinstance(x, Coded) else None)
     merged = _merge_failing(case, np.arange(len(a.size)))
     found = [merged]
     if len(a.size) > 2 and a.heat.any():
@@ -111,20 +114,20 @@ def alternatives(
 
 
 class _Case(NamedTuple):
-    """Atoms, and their records with the mean of the atom instead of their own coordinates."""
+    """Atoms, and their records; instead of coordinates, these have the mean of the atom."""
 
     a: Atoms
-    x: np.ndarray  # (n, d), atom after atom
+    x: np.ndarray | Coded  # (n, d), atom after atom; records with codes in order of value within each
     atom: np.ndarray  # (n,) atom of each of these records
     d: Demands  # in the same order
     room: int  # records to which a class may grow
 
 
-def _case(a: Atoms, d: Demands) -> _Case:
+def _case(a: Atoms, d: Demands, x: Coded | None = None) -> _Case:
     atom = np.repeat(np.arange(len(a.size)), a.size)
     inside = d._replace(c=d.c._replace(codes=a.code))
     room = min(int(d.c.exact.min()), max(int(_USUAL * a.size.mean()), 2 * int(a.size.max())))
-    return _Case(a, np.ascontiguousarray(a.x[atom]), atom, inside, room)
+    return _Case(a, a.x[atom] if x is None else x, atom, inside, room)
 
 
 def _loss(case: _Case, own: np.ndarray) -> float:
@@ -139,8 +142,10 @@ def _merge_failing(case: _Case, own: np.ndarray) -> np.ndarray:
         failing = np.flatnonzero(excess > 0.0)
         if len(failing) == 0 or len(excess) == 1:
             return own
-        mean = means_of_classes(case.x, own[case.atom])
-        near = neighbours(mean, min(_CANDIDATES, len(mean) - 1))
+        if isinstance(case.x, Coded):
+            near = Centroids(case.x, own[case.atom]).near(_CANDIDATES)
+        else:
+            near = neighbours(means_of_classes(case.x, own[case.atom]), _CANDIDATES)
         own = numbered(paired(near, failing[np.argsort(-excess[failing], kind="stable")])[own])
 
 
@@ -287,13 +292,16 @@ def _recombined(case: _Case, pool: list[np.ndarray], choice: int) -> np.ndarray:
 def _in_blocks(case: _Case, merged: np.ndarray, effort: Effort, seed: int) -> np.ndarray:
     """Anneal in blocks of whole classes, and again in blocks cut along other directions."""
     own, seeds, stopped = merged.astype(np.int32), np.random.default_rng(seed), False
+    typical = typical_of(case.x, case.atom) if isinstance(case.x, Coded) else case.a.x
     for turn in range(effort.rounds):
-        order, bounds = whole_classes(case.a.x, own, int(own.max()) + 1, len(own) // _BLOCK + turn, turn + 1)
+        order, bounds = whole_classes(typical, own, int(own.max()) + 1, len(own) // _BLOCK + turn, turn + 1)
         blocks = [np.sort(order[begin:end]) for begin, end in itertools.pairwise(bounds) if end > begin]
 
         def work(item: tuple[np.ndarray, int], go_on: GoOn, turn: int = turn) -> np.ndarray:
             inside, seed = item
-            some, before = _case(some_atoms(case.a, inside), case.d), numbered(own[inside])
+            rows = case.x[np.isin(case.atom, inside)] if isinstance(case.x, Coded) else None
+            some = _case(some_atoms(case.a, inside, typical[inside]), case.d, rows)
+            before = numbered(own[inside])
             after = _annealed(some, before, effort.in_blocks * len(inside), HOT * _COOLER**turn, seed, go_on)
             return min((before, after), key=lambda labels: _loss(some, labels))
 

@@ -247,7 +247,7 @@ def _search_codes(tree, search, remaining, begin, end, out):
     for slot in range(begin, end):
         aim_at(remaining, slot, search.q, search.aim)
         aim_sets(tree, search, remaining.coded.layout)
-        find_nearest(tree, search, remaining, slot // WIDTH)
+        find_nearest(tree, search, remaining, search.nearest, slot // WIDTH)
         _ascend(search.nearest)
         for at in range(remaining.head[slot], remaining.end[slot]):
             row, skipped = remaining.members[at], 0

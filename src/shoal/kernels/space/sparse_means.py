@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shoal.kernels.arithmetic.category_groups import groups_of
+from shoal.kernels.arithmetic.category_groups import Groups, counts_in_groups, groups_of
+from shoal.kernels.arithmetic.class_statistics import class_means
 from shoal.kernels.runtime.jit import kernel
 from shoal.kernels.space.neighbours import neighbours
 from shoal.types.coded import Coded
@@ -24,43 +25,39 @@ class Shares(NamedTuple):
     group: np.ndarray  #: int64, ascending in each class
     value: np.ndarray  #: float64, the share of the class in the group times √(weight / 2)
     square: np.ndarray  #: (classes,) sum of the squares
-    groups: int  #: number of groups of all columns
+    scratch: np.ndarray  #: (groups,) zero
 
 
-def shares_of(x: Coded, labels: np.ndarray) -> Shares:
-    """Return the shares of each class, numbered without gaps, in every group. O(n·columns·log n)."""
-    g, sizes = groups_of(x), np.bincount(labels)
-    owner, group, value = [], [], []
-    start = 0
-    for column, weight, groups in zip(g.number.T, g.weight.tolist(), g.groups.tolist(), strict=True):
-        keys, counts = np.unique(labels.astype(np.int64) * groups + column, return_counts=True)
-        owner.append(keys // groups)
-        group.append(start + keys % groups)
-        value.append(np.sqrt(weight / 2.0) * counts / sizes[owner[-1]])
-        start += groups
-    owners, values = np.concatenate(owner), np.concatenate(value)
-    order = np.argsort(owners, kind="stable")
-    begin = np.concatenate(([0], np.cumsum(np.bincount(owners, minlength=len(sizes)))))
-    square = np.bincount(owners, values * values, len(sizes))
-    return Shares(begin, np.concatenate(group)[order], values[order], square, start)
+def _shares(g: Groups, labels: np.ndarray, sizes: np.ndarray) -> Shares:
+    """Return the shares of each class, numbered without gaps, in every group."""
+    found, columns = counts_in_groups(g, labels), len(g.weight)
+    owner = np.repeat(np.arange(len(found.edge) - 1), np.diff(found.edge))
+    value = found.records / sizes[owner // columns] * np.sqrt(g.weight / 2.0)[owner % columns]
+    square = (found.square.reshape(-1, columns) * (g.weight / 2.0)).sum(axis=1) / sizes**2
+    return Shares(found.edge[::columns], found.group, value, square, np.zeros(int(g.groups.sum())))
 
 
 @kernel
-def _add_apart(begin, group, value, square, b, others, scratch, out):
-    """Add the squared distance between the mean of b and that of each of the others; `scratch` is zero."""
-    for at in range(begin[b], begin[b + 1]):
-        scratch[group[at]] = value[at]
-    for q in range(others.shape[0]):
-        c, both = others[q], 0.0
-        for at in range(begin[c], begin[c + 1]):
-            both += value[at] * scratch[group[at]]
-        out[q] += max(square[b] + square[c] - 2.0 * both, 0.0)
-    for at in range(begin[b], begin[b + 1]):
-        scratch[group[at]] = 0.0
+def _add_apart(s, classes, others, out):
+    """Add the squared distances between the mean of each of some classes and those of others, (classes, others)."""
+    for row in range(classes.shape[0]):
+        b = classes[row]
+        for at in range(s.begin[b], s.begin[b + 1]):
+            s.scratch[s.group[at]] = s.value[at]
+        for q in range(others.shape[1]):
+            c, both = others[row, q], 0.0
+            for at in range(s.begin[c], s.begin[c + 1]):
+                both += s.value[at] * s.scratch[s.group[at]]
+            out[row, q] += max(s.square[b] + s.square[c] - 2.0 * both, 0.0)
+        for at in range(s.begin[b], s.begin[b + 1]):
+            s.scratch[s.group[at]] = 0.0
+
+
+_WIDER = 3  # candidates for each of the nearest classes
 
 
 class Centroids:
-    """Means of classes that are numbered without gaps.
+    """Means of classes that are numbered without gaps; they do not depend on the order of records in a class.
 
     >>> found = Centroids(np.array([[0.0], [2.0], [9.0], [5.0]]), np.array([0, 0, 1, 2]))
     >>> found.apart(0, np.array([1, 2])).tolist(), found.near(1).tolist()
@@ -71,35 +68,52 @@ class Centroids:
         self.x, self.labels = x, labels
         self.sizes = np.bincount(labels).astype(np.float64)
         numbers = x.numbers if isinstance(x, Coded) else x
-        sums = [np.bincount(labels, weights=column) for column in numbers.T]
-        self.means = np.column_stack(sums) / self.sizes[:, None] if sums else np.zeros((len(self.sizes), 0))
-        self.shares = shares_of(x, labels) if isinstance(x, Coded) else None
-        self._scratch = np.zeros(self.shares.groups if self.shares else 0)
+        self.means = np.zeros((len(self.sizes), numbers.shape[1]))
+        for j in range(numbers.shape[1]):
+            column = np.ascontiguousarray(numbers[:, j])
+            sums = np.bincount(labels, weights=column) / self.sizes
+            self.means[:, j] = class_means(column, labels) if isinstance(x, Coded) else sums
+        self.groups = groups_of(x) if isinstance(x, Coded) else None
+        self.shares = _shares(self.groups, labels, self.sizes) if self.groups is not None else None
 
     def apart(self, b: int, others: np.ndarray) -> np.ndarray:
         """Return the squared distances between the mean of class b and those of others."""
-        found = ((self.means[others] - self.means[b]) ** 2).sum(axis=1)
+        return np.asarray(self._apart(np.array([b]), others[None])[0])
+
+    def _apart(self, classes: np.ndarray, others: np.ndarray) -> np.ndarray:
+        found = ((self.means[others] - self.means[classes][:, None]) ** 2).sum(axis=2)
         if self.shares is not None:
-            _add_apart(*self.shares[:4], b, others, self._scratch, found)
+            _add_apart(self.shares, classes, others.astype(np.int64), found)
         return np.asarray(found)
 
     def near(self, count: int) -> np.ndarray:
         """Return the nearest other classes of each class: (classes, count).
 
-        With coded attributes, those of the records nearest to the means, which are near, but need not be the nearest.
+        With coded attributes, the nearest of some whose typical records are near, which need not be the nearest of all.
         """
-        if not isinstance(self.x, Coded):
+        if self.groups is None:
             return neighbours(self.means, count)
-        return neighbours(self.x[self._typical()], count)
+        found = neighbours(self.typical(), _WIDER * count)
+        apart = self._apart(np.arange(len(found)), found)
+        return np.take_along_axis(found, np.lexsort((found, apart), axis=1)[:, :count], axis=1)
 
-    def _typical(self) -> np.ndarray:
-        """Return for each class the row of the record that is nearest to its mean; the lowest if there are several."""
+    def typical(self) -> np.ndarray | Coded:
+        """Return for each class its mean or, with coded attributes, the record nearest to it; the lowest of several."""
+        if self.groups is None:
+            return self.means
         assert isinstance(self.x, Coded)
+        return self.x[self.typical_rows()]
+
+    def typical_rows(self) -> np.ndarray:
+        """Return for each class the row of the record nearest to its mean."""
+        assert isinstance(self.x, Coded)
+        assert self.groups is not None
         off = ((self.x.numbers - self.means[self.labels]) ** 2).sum(axis=1)
-        g = groups_of(self.x)
-        for column, weight, groups in zip(g.number.T, g.weight.tolist(), g.groups.tolist(), strict=True):
+        for column, weight, groups in zip(
+            self.groups.number.T, self.groups.weight.tolist(), self.groups.groups.tolist(), strict=True
+        ):
             keys = self.labels.astype(np.int64) * groups + column
             _, own, counts = np.unique(keys, return_inverse=True, return_counts=True)
             off -= weight * counts[own.reshape(-1)] / self.sizes[self.labels]
-        order = np.lexsort((off, self.labels))
+        order = np.lexsort((*self.x.sort_keys()[::-1], off, self.labels))
         return order[np.flatnonzero(np.diff(self.labels[order], prepend=-1))]
