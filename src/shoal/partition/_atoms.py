@@ -76,9 +76,9 @@ def united(
     of_people = demands_of(replace(points, confidential=(), required=people), k, None)
     if of_people is not None and not hold(of_people, numbered(labels)).all():
         labels = satisfy(x, labels, k, of_people)
-    atoms = keep_equal_together(points.x, labels, k)
+    atoms = keep_equal_together(x, labels, k)
     if of_people is not None:
-        atoms = merge_failing(points.x, atoms, lambda own: ~hold(of_people, own))
+        atoms = merge_failing(x, atoms, lambda own: ~hold(of_people, own))
     demands = demands_of(points, k, t)
     if demands is None:
         return atoms, atoms
@@ -96,8 +96,8 @@ def keep_equal_together(x: NDArray[np.float64] | Coded, labels: NDArray[np.int64
     """Move all copies of a vector to the class that has most of them; merge classes that are left with fewer than k.
 
     Otherwise the order of rows would decide which of several equal records is in which class. Ties go to the class
-    whose mean comes first, coordinate by coordinate. A class of fewer than k records is merged with the class of the
-    nearest mean.
+    whose mean comes first, coordinate by coordinate; with coded attributes, whose records do. A class of fewer than k
+    records is merged with the class of the nearest mean.
 
     **Guarantee.** Equal records are in the same class. Every class has at least k records if there are that many.
     Classes depend on how many copies of each vector each of the given classes has, not on rows.
@@ -134,6 +134,8 @@ def merge_failing(
     """
     from shoal.kernels.refine.class_state import numbered
     from shoal.kernels.repair.unite import paired
+    from shoal.kernels.space.neighbours import neighbours
+    from shoal.kernels.space.sparse_means import Centroids
 
     order = np.lexsort(sort_keys(x)[::-1])
     ordered, own = x[order], numbered(labels[order])
@@ -141,7 +143,10 @@ def merge_failing(
         place = _rank_of_means(ordered, own)
         own, failing = place[own], place[failing]
         sizes = np.bincount(own)
-        near = _nearest_means(ordered, own, failing)
+        if isinstance(ordered, Coded):
+            near = Centroids(ordered, own).near(_CANDIDATES)
+        else:
+            near = neighbours(_means(ordered, own), _CANDIDATES)
         own = numbered(paired(near, failing[np.lexsort((failing, sizes[failing]))])[own])
     return numbered(_in_rows(own, order))
 
@@ -158,38 +163,19 @@ def _means(ordered: NDArray[np.float64], own: NDArray[np.int64]) -> NDArray[np.f
     return np.column_stack([np.bincount(own, weights=column) / sizes for column in ordered.T])
 
 
-def _nearest_means(
-    ordered: NDArray[np.float64] | Coded, own: NDArray[np.int64], failing: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Return the classes of the nearest means; with codes, only for classes that fail."""
-    from shoal.kernels.space.mean_points import MeanPoints
-    from shoal.kernels.space.neighbours import neighbours
-
-    if not isinstance(ordered, Coded):
-        return np.asarray(neighbours(_means(ordered, own), _CANDIDATES))
-    found = MeanPoints(ordered, own).nearest(failing, _CANDIDATES)
-    near = np.zeros((int(own.max()) + 1, found.shape[1]), np.int64)
-    near[failing] = found
-    return near
-
-
 def _rank_of_means(
     ordered: NDArray[np.float64] | Coded, own: NDArray[np.int64], vector: NDArray[np.int64] | None = None
 ) -> NDArray[np.int64]:
     """Return each class's place by its mean; if means are equal, by the vectors of its records where these are given.
 
-    Without vectors, labels must be numbered in the order of the records' values.
+    Without vectors, labels must be numbered in the order of the records' values. With coded attributes, vectors alone
+    decide.
     """
     if isinstance(ordered, Coded):
-        from shoal.kernels.space.mean_points import MeanPoints
-
-        ranks = MeanPoints(ordered, own).ranks()
-        turns = np.argsort(ranks, kind="stable")
-        equal = ranks[turns[1:]] == ranks[turns[:-1]]
-    else:
-        means = _means(ordered, own)
-        turns = np.lexsort(means.T[::-1])
-        equal = (means[turns[1:]] == means[turns[:-1]]).all(axis=1)
+        return _rank_of_vectors(own, np.cumsum(np.concatenate(([False], changes(ordered)))))
+    means = _means(ordered, own)
+    turns = np.lexsort(means.T[::-1])
+    equal = (means[turns[1:]] == means[turns[:-1]]).all(axis=1)
     if vector is not None and equal.any():
         group = np.cumsum(np.concatenate(([False], ~equal)))
         tied = np.isin(group, group[1:][equal])
@@ -198,4 +184,14 @@ def _rank_of_means(
         turns = turns[sorted(range(len(turns)), key=lambda at: keys[at])]
     place = np.empty(len(turns), np.int64)
     place[turns] = np.arange(len(turns))
+    return place
+
+
+def _rank_of_vectors(own: NDArray[np.int64], vector: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return each class's place by the vectors of its records, in ascending order."""
+    members = np.argsort(own, kind="stable")
+    inside = np.split(vector[members], np.cumsum(np.bincount(own))[:-1])
+    keys = [one.tolist() for one in inside]
+    place = np.empty(len(keys), np.int64)
+    place[sorted(range(len(keys)), key=lambda at: keys[at])] = np.arange(len(keys))
     return place

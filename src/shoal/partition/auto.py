@@ -181,11 +181,6 @@ def _chosen(key: str, given: Mapping[str, Any]) -> str:
     return f"{key} ({', '.join(f'{name} {value}' for name, value in given.items())})" if given else key
 
 
-def _size(points: Points) -> str:
-    n, d = points.x.shape
-    return f"{n:,} records of {d} {'columns' if isinstance(points.x, Coded) else 'coordinates'}"
-
-
 def _about(seconds: float) -> str:
     """Format a duration for people.
 
