@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := src tests benchmarks docs
 
-.PHONY: help demo test lint types contracts tests long docs figures outputs build bench loss closeness adult audit linkage papers torture stream streammethods clean
+.PHONY: help demo test lint types contracts tests long docs figures outputs build bench mixed loss closeness adult audit linkage papers torture stream streammethods clean
 
 help:  ## Say what there is
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -60,6 +60,9 @@ build: $(VENV)/.dev  ## Wheel and source distribution
 
 bench: $(VENV)/.dev  ## Measure MDAV; takes long
 	$(BIN)/python benchmarks/mdav.py
+
+mixed: $(VENV)/.dev  ## Measure tables with categories next to numbers
+	$(BIN)/python benchmarks/mixed.py
 
 loss: $(VENV)/.dev  ## Measure what each method loses; takes minutes, needs SHOAL_DATA
 	$(BIN)/python benchmarks/loss.py

@@ -37,7 +37,7 @@ from shoal.points.encoding import Encoding
 from shoal.recipe.recipe import Recipe
 from shoal.release.centroid import Centroid
 from shoal.schema.taxonomy_files import read_taxonomy
-from shoal.types import Footing, Partition, Table
+from shoal.types import CodedAttribute, Footing, Partition, Table, coded
 
 QUASI = ["age", "workclass", "education", "marital-status", "occupation", "race", "sex", "native-country"]
 NAMES = {
@@ -120,9 +120,13 @@ def lost(attributes, released):
     """100·SSE/SST between the original and what is released, in coordinates scaled to range 1."""
     sse = sst = 0.0
     for attribute in attributes:
-        placed = attribute.place(lambda values: Footing(*extent(values)))
-        x = placed.coordinates
-        sse += ((x - attribute.like(released[attribute.name], placed)) ** 2).sum()
+        if isinstance(attribute, CodedAttribute):
+            column, (other,) = attribute.beside([released[attribute.name]])
+            x, y = (coded([(column._replace(codes=codes), 1.0)]).embedding() for codes in (column.codes, other))
+        else:
+            placed = attribute.place(lambda values: Footing(*extent(values)))
+            x, y = placed.coordinates, attribute.like(released[attribute.name], placed)
+        sse += ((x - y) ** 2).sum()
         sst += ((x - x.mean(axis=0)) ** 2).sum()
     return 100 * sse / sst
 
