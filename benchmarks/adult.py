@@ -167,12 +167,8 @@ def say(recipe, name, figures, best):
 
 def main():
     folder = Path(os.environ["SHOAL_DATA"])
-    data = pyarrow.csv.read_csv(folder / "adult.csv")
-    trees = {
-        column: nested(column, folder / "ontologies", set(data[column].to_pylist()))
-        for column in QUASI
-        if column != "age"
-    }
+    data = read(folder)
+    trees = {column: nested(column, folder / "ontologies") for column in QUASI if column != "age"}
     ranged = {"set": {"scale": "range"}}
     cells = [
         ({}, [("mdav", ranged), ("mdav, refined", {**ranged, "refine": "fast"})]),
