@@ -293,6 +293,12 @@ def _(folder: Path) -> list[str]:
     return ["warm", "--cache", "kernels"]
 
 
+@scenario("A file in place of a folder for kernels", 5)
+def _(folder: Path) -> list[str]:
+    (folder / "kernels").write_text("")
+    return ["warm", "--cache", "kernels", "--only", "method mdav"]
+
+
 @scenario("Kernels for an unknown processor", 2)
 def _(folder: Path) -> list[str]:
     return ["warm", "--cpu", "z80"]

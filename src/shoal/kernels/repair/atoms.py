@@ -215,7 +215,7 @@ def _release(u, c):
     u.excess[c] = 0.0
 
 
-@inlined
+@part
 def _refresh(a, u, c):
     """Recompute the sum of a class from its atoms, so that rounding errors do not accumulate."""
     d = a.x.shape[1]
@@ -336,6 +336,12 @@ def _excess(a, u, c, out, into):
 
 
 @part
+def _excess_by_call(a, u, c, out, into):
+    """Return the same as `_excess`, for rare moves: copied into each of them it would take long to compile."""
+    return _excess(a, u, c, out, into)
+
+
+@part
 def _excess_of_union(a, u, b, c):
     total, m, other = 0.0, u.size[b], u.size[c]
     for at in range(u.code.shape[0]):
@@ -351,7 +357,7 @@ def _excess_of_union(a, u, b, c):
     return total
 
 
-@inlined
+@part
 def _leave(a, u, i):
     """Remove an atom from its class; sum and excess are not updated."""
     c, place = u.label[i], u.place[i]
@@ -368,7 +374,7 @@ def _leave(a, u, i):
         u.codes[at, c] -= a.codes[at, i]
 
 
-@inlined
+@part
 def _enter(a, u, i, c):
     """Add an atom to a class; sum and excess are not updated."""
     for at in range(u.code.shape[0]):
@@ -474,7 +480,7 @@ def _join(a, u, c, b, price, limit):
     return change
 
 
-@inlined
+@part
 def _pair(a, u, i, j, price, limit):
     """Form a class of two atoms of different classes, each of which keeps at least one."""
     home, b = u.label[i], u.label[j]
@@ -488,12 +494,12 @@ def _pair(a, u, i, j, price, limit):
     change -= price * (u.excess[home] + u.excess[b])
     if change > limit or change + price * (_least(a, u, home, i, -1) + _least(a, u, b, j, -1)) > limit:
         return np.inf
-    ours, theirs = _excess(a, u, home, i, -1), _excess(a, u, b, j, -1)
+    ours, theirs = _excess_by_call(a, u, home, i, -1), _excess_by_call(a, u, b, j, -1)
     change += price * (ours + theirs)
     if change > limit:
         return np.inf
     _move(a, u, i, fresh)
-    having = _excess(a, u, fresh, -1, j)
+    having = _excess_by_call(a, u, fresh, -1, j)
     change += price * having
     if change > limit:
         _move(a, u, i, home)
@@ -530,7 +536,7 @@ def _split(a, u, c, i, price, limit):
         _move(a, u, u.moved[0, q], fresh)
     _refresh(a, u, c)
     _refresh(a, u, fresh)
-    u.excess[c], u.excess[fresh] = _excess(a, u, c, -1, -1), _excess(a, u, fresh, -1, -1)
+    u.excess[c], u.excess[fresh] = _excess_by_call(a, u, c, -1, -1), _excess_by_call(a, u, fresh, -1, -1)
     change = value - u.value[c] - u.value[fresh] + price * (u.excess[c] + u.excess[fresh] - excess)
     if change <= limit:
         u.spare[0] -= 1
@@ -565,14 +571,14 @@ def _dissolve(a, u, c, price, limit):
             if b != c and _fits(a, u, b, -1, i):
                 cost = u.value[b] - _value(a, u, b, -1, i)
                 if cost < best:
-                    cost += price * (_excess(a, u, b, -1, i) - u.excess[b])
+                    cost += price * (_excess_by_call(a, u, b, -1, i) - u.excess[b])
                 if cost < best:
                     best, home = cost, b
         change += best
         if home < 0 or change > limit:
             change = np.inf
             break
-        u.excess[home] = _excess(a, u, home, -1, i)
+        u.excess[home] = _excess_by_call(a, u, home, -1, i)
         _move(a, u, i, home)
         _refresh(a, u, home)
         u.moved[1, q] = home
@@ -584,7 +590,7 @@ def _dissolve(a, u, c, price, limit):
         home = u.moved[1, q]
         _move(a, u, u.moved[0, q], c)
         _refresh(a, u, home)
-        u.excess[home] = _excess(a, u, home, -1, -1)
+        u.excess[home] = _excess_by_call(a, u, home, -1, -1)
     return np.inf
 
 
@@ -613,7 +619,7 @@ def _anneal(a, u, moves, temperature, price, heat, random):
         home, b = u.label[i], u.label[j]
         limit = -temperature * heat * np.log(1.0 - uniform(random)) - 1e-12 * heat
         at = int(uniform(random) * attributes)
-        kind = uniform(random)
+        kind, to = uniform(random), np.int32(-1)
         if kind < _JOIN:
             if b != home:
                 _join(a, u, home, b, price, limit)
@@ -623,15 +629,17 @@ def _anneal(a, u, moves, temperature, price, heat, random):
             _dissolve(a, u, home, price, limit)
         elif kind < _EJECT:
             if u.spare[0] > 0:
-                _shift(a, u, i, u.free[u.spare[0] - 1], price, limit)
+                to = u.free[u.spare[0] - 1]
         elif b == home:
             continue
         elif kind < _PAIR:
             _pair(a, u, i, j, price, limit)
         elif kind < _SHIFT:
-            _shift(a, u, i, b, price, limit)
+            to = b
         else:
             _swap(a, u, i, _partner(a, u, i, b, at, random), price, limit)
+        if to >= 0:
+            _shift(a, u, i, to, price, limit)
 
 
 def anneal_atoms(

@@ -91,7 +91,9 @@ def mark(folder: Path, cpu: str | None) -> None:
             (folder / _MARK).write_text(f"{cpu}\n")
             keep_from_others(folder / _MARK)
     except OSError as error:
-        raise EngineError(f"{folder}: cannot be written to ({error.strerror}). Name a folder with --cache.") from None
+        raise EngineError(
+            f"warm: kernels cannot be written to their folder ({error.strerror}). Name another one with --cache."
+        ) from None
 
 
 def choose_cpu() -> None:
