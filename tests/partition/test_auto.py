@@ -20,7 +20,7 @@ EFFORTS = ["best", "default", "fast"]
 
 def choice(n: int, d: int, seconds: float = 60.0, k: int = 3) -> tuple[str, dict[str, Any], str]:
     """Return the method chosen for a table of this size, without such a table."""
-    sized: Any = SimpleNamespace(coordinates=SimpleNamespace(shape=(n, d)))
+    sized: Any = SimpleNamespace(x=SimpleNamespace(shape=(n, d)))
     return Auto(k=k, seconds=seconds)._choice(sized)
 
 
