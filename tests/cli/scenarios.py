@@ -1105,6 +1105,12 @@ def _(folder: Path) -> list[str]:
     return original(folder, *KINDS, "--certify")
 
 
+@scenario("Many categories, certified", 3)
+def _(folder: Path) -> list[str]:
+    rows = "".join(f"{SECRET},{i},{i % 7},p{i % 300}\n" for i in range(600))
+    return command(folder, "--certify", text="name,age,income,region\n" + rows, quasi="age,region")
+
+
 @scenario("Noise with unrounded integers", 2)
 def _(folder: Path) -> list[str]:
     return command(folder, *NOISE, "--set", "round_integers=false")

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.errors import DataError
 from shoal.flow.plan.components import one_block, refuse_without_k
 from shoal.recipe.attacker import BY_ROW
 from shoal.types import Block, Certificate, Coded, Comparison, Partition, Points, changes, sort_keys
@@ -229,17 +230,33 @@ def _numbered(subjects: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.asarray(np.argsort(np.argsort(first))[own], np.int64)
 
 
+_CATEGORIES = 256  # most categories and groups of an attribute in a certificate
+
+
+def _refuse_many_categories(points: Points) -> None:
+    if not isinstance(points.x, Coded):
+        return
+    name, places = max(points.places.items(), key=lambda one: len(one[1]))
+    if len(places) > _CATEGORIES:
+        raise DataError(
+            f"certify: a nominal column may have at most {_CATEGORIES} categories and groups, {name!r} has "
+            f"{len(places):,}. Group its categories, or leave out --certify."
+        )
+
+
 def certify(
     tables: Sequence[Points], labels: Sequence[NDArray[np.int64]] | None, strata: NDArray[np.int64] | None, k: int
 ) -> Certificate:
     """Bound the SSE of tables that are partitioned separately, stratum by stratum where there are strata.
 
     `tables` are the blocks of attributes, `labels` the partition of each. A sum of lower bounds is a lower bound
-    of the sum.
+    of the sum. Bounds need a coordinate for every category: an attribute with many of them is refused.
     """
     from shoal.kernels.arithmetic.class_statistics import classes_of
     from shoal.kernels.bound.lower_bound import Bound, lower_bound, rescaled, unit_range
 
+    for points in tables:
+        _refuse_many_categories(points)
     _, exponent = unit_range(np.concatenate([points.coordinates.ravel() for points in tables]))
     bounds: list[Bound] = []
     sst: list[float] = []
