@@ -113,7 +113,17 @@ class Centroids:
             self.groups.number.T, self.groups.weight.tolist(), self.groups.groups.tolist(), strict=True
         ):
             keys = self.labels.astype(np.int64) * groups + column
-            _, own, counts = np.unique(keys, return_inverse=True, return_counts=True)
-            off -= weight * counts[own.reshape(-1)] / self.sizes[self.labels]
-        order = np.lexsort((*self.x.sort_keys()[::-1], off, self.labels))
-        return order[np.flatnonzero(np.diff(self.labels[order], prepend=-1))]
+            off -= weight * _copies(keys, len(self.sizes) * groups) / self.sizes[self.labels]
+        least = np.full(len(self.sizes), np.inf)
+        np.minimum.at(least, self.labels, off)
+        best = np.flatnonzero(off == least[self.labels])  # several only where records are equal, or nearly
+        best = best[np.lexsort((*(key[best] for key in self.x.sort_keys()[::-1]), self.labels[best]))]
+        return best[np.flatnonzero(np.diff(self.labels[best], prepend=-1))]
+
+
+def _copies(keys: np.ndarray, most: int) -> np.ndarray:
+    """Return how often each key, from 0 to below `most`, occurs."""
+    if most <= 8 * len(keys):
+        return np.bincount(keys, minlength=most)[keys]
+    _, own, counts = np.unique(keys, return_inverse=True, return_counts=True)
+    return np.asarray(counts[own.reshape(-1)])
