@@ -124,6 +124,6 @@ class Centroids:
 def _copies(keys: np.ndarray, most: int) -> np.ndarray:
     """Return how often each key, from 0 to below `most`, occurs."""
     if most <= 8 * len(keys):
-        return np.bincount(keys, minlength=most)[keys]
+        return np.asarray(np.bincount(keys, minlength=most)[keys])
     _, own, counts = np.unique(keys, return_inverse=True, return_counts=True)
     return np.asarray(counts[own.reshape(-1)])
