@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from shoal import registry
 from shoal.errors import ParameterError
 from shoal.parameters import Checked, Param, build, unknown
-from shoal.partition._shared import ranked
+from shoal.partition._shared import few_coordinates, ranked
 from shoal.types import Block, Partition, Points
 from shoal.types.protocols import Partitioner
 
@@ -92,7 +92,7 @@ class Steered(Checked, Partitioner):
         from shoal.kernels.refine.class_state import numbered
 
         codes = ranked(self, points)[0].codes
-        x = in_unit_ranges(points.coordinates)
+        x = in_unit_ranges(few_coordinates(self, points))
         buckets = bucket_numbers(x, codes, least_size(len(points), self.k, self.t))
         bound = buckets.steps * math.sqrt(x.shape[1])
         weight = _MARGIN * bound if self.weight is None else float(self.weight)

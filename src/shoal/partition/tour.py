@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from shoal.parameters import Checked, Param
+from shoal.partition._shared import few_coordinates
 from shoal.types import Partition, Points
 from shoal.types.protocols import Partitioner
 
@@ -49,5 +50,5 @@ class Tour(Checked, Partitioner):
         """Form classes of k to 2k−1 records; nothing is random."""
         from shoal.kernels.order.tour import tour_labels
 
-        labels = tour_labels(points.coordinates, self.k)
+        labels = tour_labels(few_coordinates(self, points), self.k)
         return Partition.of(labels, tuple(dict.fromkeys(points.owners)))
