@@ -81,18 +81,22 @@ def aim_for(points: Coded) -> Aim:
 
 
 @part
+def _count_category_out(g, tally, squares, a, code):
+    """Remove a record of a category of attribute a from the counts of its groups."""
+    for level in range(g.level[a], g.level[a + 1]):
+        at = g.at[level] + g.low[g.at[level] + code]
+        squares[level] -= 2 * tally[at] - 1
+        tally[at] -= 1
+
+
+@part
 def count_out(coded, slot):
     """Remove a record at `slot` from the counts."""
     if coded is None:
         return
-    g = coded.layout
     for a in range(coded.codes.shape[1]):
         code = coded.codes[slot // WIDTH, a, slot % WIDTH]
-        for level in range(g.level[a], g.level[a + 1]):
-            at = g.at[level] + g.low[g.at[level] + code]
-            squares = coded.tally[at]
-            coded.squares[level] -= 2 * squares - 1
-            coded.tally[at] = squares - 1
+        _count_category_out(coded.layout, coded.tally, coded.squares, a, code)
 
 
 @part
@@ -259,12 +263,8 @@ def count_row_out(coded, at):
     """Remove the record in column `at` from the counts."""
     if coded is None:
         return
-    g = coded.layout
     for a in range(coded.codes.shape[0]):
-        for level in range(g.level[a], g.level[a + 1]):
-            group = g.at[level] + g.low[g.at[level] + coded.codes[a, at]]
-            coded.squares[level] -= 2 * coded.tally[group] - 1
-            coded.tally[group] -= 1
+        _count_category_out(coded.layout, coded.tally, coded.squares, a, coded.codes[a, at])
 
 
 @part
