@@ -371,7 +371,7 @@ def test_a_million_records_take_seconds(account: Any) -> None:
     Html().render(account)  # imports are not counted
     began = time.process_time()
     page = Html().render(large)
-    assert time.process_time() - began < 3
+    assert time.process_time() - began < 6  # about 2.5 s on an idle machine
     assert len(page.encode()) < 5_000_000
 
 
