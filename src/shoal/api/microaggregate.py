@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from numpy.typing import ArrayLike
 
+from shoal.deadline import stopping_after
 from shoal.flow.classes.microaggregate import bound_points, microaggregate_points
 from shoal.types import Certificate, Partition
 
@@ -17,10 +19,11 @@ def microaggregate(
     method: str = "mdav",
     confidential: ArrayLike | None = None,
     seed: int = 0,
-    refine: str | None = None,
+    effort: str | None = None,
     steer: Sequence[Mapping[str, Any] | tuple[ArrayLike, float]] = (),
     require: Mapping[str, Any] | None = None,
     attacker: str = "algorithm",
+    deadline: float | None = None,
     **params: Any,
 ) -> Partition:
     """Partition points into classes of at least k, without scaling them.
@@ -37,8 +40,9 @@ def microaggregate(
         One value per point, or one row of values, for the methods that need it. Numbers are ordered, text is not.
     seed
         Random seed.
-    refine
-        Effort to lower the loss afterwards: ``fast``, ``default`` or ``best``. None: no refinement.
+    effort
+        Time to spend on a lower loss: ``fast``, ``default`` or ``best``. None: ``default`` for methods that search,
+        such as ``anneal``; the classes of other methods stay as they are.
     steer
         Artificial attributes, for the partition only: pairs (values, weight), or tables as in a recipe, in which a
         column is an array. Numbers are scaled to 0 … weight; records with different texts are weight apart.
@@ -47,13 +51,20 @@ def microaggregate(
         `confidential` is called by its number.
     attacker
         The attacker that repairs and ``auto`` must withstand: one who knows the ``algorithm``, or only the ``table``.
+    deadline
+        Seconds after which searches stop with the best classes so far.
     **params
         Parameters of the method; an unknown name is an error.
 
     >>> microaggregate([[0.0], [0.1], [5.0], [5.5], [0.2], [5.1]], k=3).labels.tolist()
     [1, 1, 0, 0, 1, 0]
     """
-    return microaggregate_points(X, k, method, confidential, seed, refine, steer, require or {}, params, attacker)
+    for old, new in (("refine", "effort"), ("seconds", "deadline")):
+        if old in params:
+            warnings.warn(f"{old} is now called {new}", DeprecationWarning, stacklevel=2)
+    effort, deadline = params.pop("refine", effort), params.pop("seconds", deadline)
+    with stopping_after(deadline):
+        return microaggregate_points(X, k, method, confidential, seed, effort, steer, require or {}, params, attacker)
 
 
 def lower_bound(X: ArrayLike, k: int, labels: ArrayLike | None = None) -> Certificate:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +17,7 @@ from numpy.typing import NDArray
 from shoal import secret
 from shoal.types import Coded, Points, changes, sort_keys
 
-if TYPE_CHECKING:
-    from shoal.kernels.repair.unite import Effort
-
 _CANDIDATES = 8  # nearest classes among which a failing class finds one that is free to merge
-_MOVE = 3e-7  # seconds for a move of an atom …
-_RECORD = 5e-9  # … and for each record of the classes that it changes
 
 
 class Choice(NamedTuple):
@@ -48,7 +43,7 @@ def united(
     labels: NDArray[np.int64],
     k: int,
     t: float | None,
-    effort: Effort,
+    effort: str,
     seed: int,
     choice: Choice | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -69,7 +64,7 @@ def united(
     from shoal.kernels.models.demands import demands_of, hold
     from shoal.kernels.refine.class_state import numbered
     from shoal.kernels.repair.repair import satisfy
-    from shoal.kernels.repair.unite import alternatives
+    from shoal.kernels.repair.unite import alternatives, effort_for
 
     x = points.x
     people = tuple(one for one in points.required if not one.attribute)
@@ -83,13 +78,9 @@ def united(
     if demands is None:
         return atoms, atoms
     choice = choice or Choice(1)
-    found = alternatives(x, atoms, demands, effort, seed, choice.among)
+    work = effort_for(effort, x, int(atoms.max()) + 1, max(len(points.confidential), 1))
+    found = alternatives(x, atoms, demands, work, seed, choice.among)
     return found[choice.number(len(found), seed)], atoms
-
-
-def seconds_to_unite(effort: Effort, n: int, k: int, size: int) -> float:
-    """Estimate the seconds to unite atoms of k among n records into classes of about `size`."""
-    return effort.total(max(n // k, 1)) * (_MOVE + _RECORD * max(size, 2 * k))
 
 
 def keep_equal_together(x: NDArray[np.float64] | Coded, labels: NDArray[np.int64], k: int) -> NDArray[np.int64]:
@@ -97,7 +88,7 @@ def keep_equal_together(x: NDArray[np.float64] | Coded, labels: NDArray[np.int64
 
     Otherwise the order of rows would decide which of several equal records is in which class. Ties go to the class
     whose mean comes first, coordinate by coordinate; with coded attributes, whose records do. A class of fewer than k
-    records is merged with the class of the nearest mean.
+    records is merged with the class of the nearest mean. Then copies are moved together as long as that lowers the SSE.
 
     **Guarantee.** Equal records are in the same class. Every class has at least k records if there are that many.
     Classes depend on how many copies of each vector each of the given classes has, not on rows.
@@ -108,6 +99,7 @@ def keep_equal_together(x: NDArray[np.float64] | Coded, labels: NDArray[np.int64
     array([0, 0, 0, 0, 0, 0])
     """
     from shoal.kernels.refine.class_state import numbered
+    from shoal.kernels.refine.equal_records import settle
 
     order = np.lexsort(sort_keys(x)[::-1])
     ordered = x[order]
@@ -120,7 +112,8 @@ def keep_equal_together(x: NDArray[np.float64] | Coded, labels: NDArray[np.int64
     best = pairs[np.lexsort((pairs, -counts, pairs // len(place)))]  # most copies first, then the lowest place
     first = np.concatenate(([True], np.diff(best // len(place)) > 0))
     moved = (best[first] % len(place))[vector]
-    return merge_failing(x, _in_rows(moved, order), lambda own: np.bincount(own) < k)
+    whole = merge_failing(x, _in_rows(moved, order), lambda own: np.bincount(own) < k)
+    return numbered(_in_rows(settle(ordered, numbered(whole[order]), k), order))
 
 
 def merge_failing(

@@ -22,12 +22,12 @@ class Anneal(Checked, Partitioner):
     pooled; recombination and integer programming search for the cheapest choice that contains every record once.
 
     **Guarantee.** n ≥ k → every record in exactly one class of k … 2k−1 records. The SSE is at most that of MDAV
-    (beyond 200,000 records, of MDAV in blocks). The same seed gives the same classes, unless a time limit was given.
+    (beyond 200,000 records, of MDAV in blocks). The same seed gives the same classes, unless a deadline passed.
     For distinct records, the classes depend on coordinates, not on rows.
 
-    **Complexity.** O(k·d) for a move. The number of moves depends on the effort: hundreds per record (`fast`), tens of
-    millions in total (`default`), a thousand million (`best`); beyond 30,000 records, dozens to thousands per record.
-    All threads are used.
+    **Complexity.** O(k·d) for a move. The number of moves follows from the effort and the counts of the table: `fast`
+    and `default` cost about one and three times as much as MDAV, or half a second and two seconds if that is more;
+    `best` takes a thousand million moves, beyond 30,000 records thousands per record. All threads are used.
 
     **Departures.** None: there is no paper. [KGV83] is simulated annealing; the heat of each record is our own.
 
@@ -39,19 +39,17 @@ class Anneal(Checked, Partitioner):
     """
 
     promises_k: ClassVar[bool] = True
+    searches: ClassVar[bool] = True
     exchangeable: ClassVar[bool] = True
 
     k: Annotated[int, Param("Smallest number of records in a class.", low=2)]
     effort: Annotated[Literal["fast", "default", "best"], Param("Effort of the search.")] = "default"
-    seconds: Annotated[
-        float | None, Param("Seconds to search, whatever the effort; then the best result is used.", low=0)
-    ] = None
 
     def partition(self, points: Points, rng: np.random.Generator) -> Partition:
         """Form classes of k to 2k−1 records."""
-        from shoal.kernels.refine.refine import EFFORTS, quick_start, refine
+        from shoal.kernels.refine.refine import effort_for, quick_start, refine
 
         x = points.x
         seed = int(rng.integers(1 << 60))
-        labels = refine(x, quick_start(x, self.k), self.k, EFFORTS[self.effort], seed, self.seconds)
+        labels = refine(x, quick_start(x, self.k), self.k, effort_for(self.effort, x, self.k), seed)
         return Partition.of(labels, tuple(dict.fromkeys(points.owners)))

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
 from shoal.parameters import Checked, Param
 from shoal.types import Partition, Points
 from shoal.types.protocols import Partitioner
+
+_ROUNDS = {"fast": 1, "default": 2, "best": 8}
 
 
 @dataclass(frozen=True)
@@ -38,11 +40,15 @@ class Blocks(Checked, Partitioner):
     """
 
     promises_k: ClassVar[bool] = True
+    searches: ClassVar[bool] = True
     exchangeable: ClassVar[bool] = True
 
     k: Annotated[int, Param("Smallest number of records in a class.", low=2)]
     size: Annotated[int, Param("Smallest number of records in a block.", low=1)] = 100_000
-    rounds: Annotated[int, Param("Rounds of repair across the borders of blocks.", low=0, high=100)] = 2
+    rounds: Annotated[
+        int | None, Param("Rounds of repair across the borders of blocks; default: by effort.", low=0, high=100)
+    ] = None
+    effort: Annotated[Literal["fast", "default", "best"], Param("Effort of the repair: 1, 2 or 8 rounds.")] = "default"
 
     relative_cost: ClassVar[float] = 3.0  #: processor time in multiples of a first partition by MDAV, measured
 
@@ -50,5 +56,6 @@ class Blocks(Checked, Partitioner):
         """Form classes of k to 2k−1 records; nothing is random."""
         from shoal.kernels.refine.reblock import block_labels
 
-        labels = block_labels(points.x, self.k, self.size, self.rounds)
+        rounds = _ROUNDS[self.effort] if self.rounds is None else self.rounds
+        labels = block_labels(points.x, self.k, self.size, rounds)
         return Partition.of(labels, tuple(dict.fromkeys(points.owners)))

@@ -46,6 +46,7 @@ class TCloseAnneal(Checked, Partitioner):
     """
 
     promises_k: ClassVar[bool] = True
+    searches: ClassVar[bool] = True
     promises_t: ClassVar[bool] = True
     exchangeable: ClassVar[bool] = True
     chooses_by_key: ClassVar[bool] = True
@@ -65,11 +66,9 @@ class TCloseAnneal(Checked, Partitioner):
 
     def partition(self, points: Points, rng: np.random.Generator) -> Partition:
         """Form atoms by the first method, then unite them into classes that meet t and every other requirement."""
-        from shoal.kernels.repair.unite import EFFORTS
-
         confidential(self, points)
         formed = formed_first(type(self).__name__, self.first, self.k, points, rng)
         block, seed = formed.blocks[0], int(rng.integers(1 << 60))
         choice = Choice(self.choices, self.key)
-        labels, atoms = united(points, block.labels, self.k, self.t, EFFORTS[self.effort], seed, choice)
+        labels, atoms = united(points, block.labels, self.k, self.t, self.effort, seed, choice)
         return replace(formed, blocks=(replace(block, labels=labels, atoms=atoms),))

@@ -50,7 +50,7 @@ def withstood(recipe: Recipe, *, promised: bool = True) -> str:
 def improves(recipe: Recipe) -> bool:
     """Tell whether classes are repaired or refined after the method."""
     to_t = recipe.t is not None and not _says(recipe.method, "promises_t")
-    return bool(recipe.require) or recipe.subject is not None or to_t or recipe.refine is not None
+    return bool(recipe.require) or recipe.subject is not None or to_t or recipe.refinement is not None
 
 
 def replays_required(recipe: Recipe) -> int:

@@ -6,6 +6,7 @@ A check takes the name of the field and its value, and is part of the field's de
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from numbers import Real
 from typing import Any
@@ -66,6 +67,30 @@ def order(_: str, table: Mapping[str, Any]) -> Iterator[str]:
 def are_values(given: Sequence[Any]) -> bool:
     """Tell whether a list holds single values only."""
     return not any(one is None or isinstance(one, (Mapping, list, tuple)) for one in given)
+
+
+_SECONDS = {"": 1.0, "s": 1.0, "min": 60.0, "h": 3600.0}
+
+
+def seconds_in(given: Any) -> float | None:
+    """Return a time in seconds; None if it is none.
+
+    >>> seconds_in(60), seconds_in("1.5 min"), seconds_in("2h"), seconds_in("soon")
+    (60.0, 90.0, 7200.0, None)
+    """
+    if is_real(given):
+        return float(given) if given > 0 else None
+    found = re.fullmatch(r"\s*(\d+(?:\.\d*)?)\s*(s|min|h|)\s*", given) if isinstance(given, str) else None
+    return float(found[1]) * _SECONDS[found[2]] or None if found else None
+
+
+def time(field: str, given: Any) -> Iterator[str]:
+    """Check a time."""
+    if given is not None and seconds_in(given) is None:
+        yield (
+            f"{field} must be a number of seconds > 0, or a time such as 60s, 5min or 2h, got {shown(given)}. Correct "
+            "it, or leave it out."
+        )
 
 
 def budget(_: str, epsilon: Any) -> Iterator[str]:

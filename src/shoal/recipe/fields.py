@@ -132,15 +132,27 @@ class RecipeFields(Settings):
     )] = "algorithm"
     method: Annotated[str, Param(
         "How classes are formed; see shoal list methods", choices=keys_of("partition"),
-        short=(("", UNSET), (None, UNSET)), group=METHOD, example='"mdav"', usual="mdav; with t or require auto",
+        short=(("", UNSET), (None, UNSET)), group=METHOD, example='"mdav"', usual="auto",
     )] = UNSET
     release: Annotated[str, Param(
         "Released value of a class; see shoal list releases", choices=keys_of("release"), group=METHOD,
         example='"centroid"',
     )] = "centroid"
+    effort: Annotated[str | None, Param(
+        "Time to spend on a lower loss: fast, default or best", choices=EFFORTS, short=((None, UNSET),), group=METHOD,
+        example='"best"', metavar="EFFORT", usual="default for auto", see="[Effort](effort.md)",
+        more="Methods that search, such as `auto`, search as long as this says. Classes of another method are refined "
+        "only if it is given.",
+    )] = UNSET
+    deadline: Annotated[float | str | None, Param(
+        "Stop searching after this time, e.g. 60s or 5min", words="a number of seconds > 0, or a time such as 60s, "
+        "5min or 2h", check=contents.time, group=METHOD, example='"60s"', metavar="TIME",
+        see="[Deadline](effort.md#deadline)", more="The best classes found so far are released. Such a run cannot be "
+        "repeated exactly.",
+    )] = None
     refine: Annotated[str | None, Param(
-        "Effort to lower the loss afterwards: fast, default or best", choices=EFFORTS, group=METHOD,
-        example='"default"', metavar="EFFORT", see="[Refine](refine.md)",
+        "Old name of effort", choices=EFFORTS, option="--refine", example='"default"', metavar="EFFORT",
+        see="[Effort](effort.md)",
     )] = None
     set: Annotated[Table, Param(
         "Parameter of method, release or scaling, e.g. scale=range", group=METHOD, example='{ scale = "range" }',

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypedDict, Unpack
 
+from shoal import registry
 from shoal.errors import ParameterError
-from shoal.parameters import UNSET
-from shoal.recipe.fields import RecipeFields
+from shoal.parameters import UNSET, declarations
+from shoal.recipe.contents import seconds_in
+from shoal.recipe.fields import EFFORTS, RecipeFields
 from shoal.recipe.requirements import into_fields
 from shoal.recipe.rules import RULES
 from shoal.recipe.settings import Rule, documented, sentences
@@ -65,6 +66,14 @@ def _safer(values: Mapping[str, Any]) -> list[str]:
 
 
 _K = 5
+_OLD = {"effort": "effort", "seconds": "deadline"}  # parameters in `set` that became fields
+
+
+def _parameters_of(method: Any) -> set[str]:
+    """Return the parameters of a method; none if there is no such method."""
+    if not isinstance(method, str) or method not in registry.keys("partition"):
+        return set()
+    return {one.name for one in declarations(registry.load("partition", method))}
 
 
 @documented
@@ -92,36 +101,74 @@ class Recipe(RecipeFields):
         super().__post_init__()
         if self.t is not None:
             object.__setattr__(self, "t", float(self.t))
+        if self.deadline is not None:
+            object.__setattr__(self, "deadline", seconds_in(self.deadline))
         object.__setattr__(self, "kinds", {name: Kind(kind) for name, kind in self.kinds.items()})
 
     def _resolve(self) -> dict[str, list[str]]:
-        """Move requirements into fields, then resolve fields that were not given."""
+        """Move requirements and old names into fields, then resolve fields that were not given."""
+        refused = self._renamed()
         unset = {f.name for f in fields(self) if getattr(self, f.name) is UNSET}
-        refused = {}
         if self.require and isinstance(self.require, Mapping):
             given = {n: getattr(self, n) for n in ("k", "t", "n") if getattr(self, n) not in (UNSET, None)}
             try:
                 rest, required = into_fields(self.require, given)
             except ParameterError as error:
-                rest, required, refused = dict(self.require), {}, {"require": sentences(error)}
+                rest, required = dict(self.require), {}
+                refused["require"] = sentences(error)
             unset -= required.keys()
             for name, value in {**required, "require": rest}.items():
                 object.__setattr__(self, name, value)
-        usual = {"k": _K, "method": "auto" if self.require or self.t is not None else "mdav"}
+        if "method" in unset:
+            object.__setattr__(self, "method", "auto")
+        usual = {"k": _K, "method": "auto", "effort": "default" if self.searches else None}
         for name in unset:
             object.__setattr__(self, name, usual[name])
         object.__setattr__(self, "_unset", frozenset(unset))
         return refused
 
+    def _renamed(self) -> dict[str, list[str]]:
+        """Take values that were given by old names; return those that contradict the new ones, with sentences."""
+        rest = dict(self.set) if isinstance(self.set, Mapping) else {}
+        given = [name for name in _OLD if name in rest]
+        own = _parameters_of(self.method) if given and not self.searches else ()
+        old = {"refine": ("effort", self.refine)} if self.refine in EFFORTS else {}
+        old |= {f"set.{name}": (_OLD[name], rest.pop(name)) for name in given if name not in own}
+        refused: dict[str, list[str]] = {}
+        notes = []
+        for name, (new, value) in old.items():
+            if getattr(self, new) not in (UNSET, None, value):
+                refused[name] = [f"{type(self).__name__}: {name} is the old name of {new}. Give {new} only."]
+                continue
+            object.__setattr__(self, new, value)
+            notes.append(f"{name} is now called {new}. Rename it.")
+        if "refine" in old:
+            object.__setattr__(self, "refine", None)
+        if isinstance(self.set, Mapping):
+            object.__setattr__(self, "set", rest)
+        object.__setattr__(self, "_notes", tuple(notes))
+        return refused
+
+    @property
+    def searches(self) -> bool:
+        """Whether the method is a search, which takes the effort itself."""
+        known = isinstance(self.method, str) and self.method in registry.keys("partition")
+        return known and bool(registry.says("partition", self.method, "searches"))
+
+    @property
+    def refinement(self) -> str | None:
+        """The effort with which classes are refined after the method; None: they are not."""
+        return None if self.searches else self.effort
+
     @property
     def unset(self) -> frozenset[str]:
-        """The fields among `k` and `method` that were not given: they hold defaults, not demands."""
+        """The fields among `k`, `method` and `effort` that were not given: they hold defaults, not demands."""
         found: frozenset[str] = vars(self)["_unset"]
         return found
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Changes made by the migration of a file without a version."""
+        """Changes made to old recipes: by the migration of a file without a version, and by new names."""
         found: tuple[str, ...] = vars(self).get("_notes", ())
         return found
 
@@ -130,7 +177,7 @@ class Recipe(RecipeFields):
         """Make a recipe from the values of a file; one without a version is migrated, with notes on the changes."""
         current, notes = migrated(values)
         made = cls.from_dict(current)
-        object.__setattr__(made, "_notes", notes)
+        object.__setattr__(made, "_notes", (*notes, *made.notes))
         return made
 
     def override(self, **changes: Unpack[Changes]) -> Recipe:
@@ -139,13 +186,13 @@ class Recipe(RecipeFields):
         :func:`dataclasses.replace` instead keeps resolved defaults, as if they had been given.
 
         >>> from dataclasses import replace
-        >>> plain = Recipe(quasi=["age"], confidential=["pay"])
-        >>> plain.method, plain.override(t=0.2).method, replace(plain, t=0.2).method
-        ('mdav', 'auto', 'mdav')
+        >>> plain = Recipe(quasi=["age"])
+        >>> plain.effort, plain.override(method="mdav").effort, replace(plain, method="mdav").effort
+        ('default', None, 'default')
         """
         kept: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in self.unset}
         made = Recipe(**{**kept, **changes})
-        object.__setattr__(made, "_notes", self.notes)
+        object.__setattr__(made, "_notes", tuple(dict.fromkeys((*self.notes, *made.notes))))
         return made
 
     def columns(self, role: Role) -> tuple[str, ...]:
@@ -191,17 +238,6 @@ class Recipe(RecipeFields):
         level = set(self.household_level or self.quasi)
         return tuple(block for block in self.all_blocks if level.issuperset(block))
 
-    def to_toml(self, folder: Path | None = None, *, complete: bool = False) -> str:
-        """Return the recipe as TOML; for a file in a folder, with paths of taxonomies relative to it.
-
-        A method that was not chosen is omitted unless `complete`: if t or require is added to the file, another default
-        applies.
-        """
-        said = self.to_dict()
-        if "method" in self.unset and not complete:
-            del said["method"]
-        return self._written(said, folder)
-
 
 Names = Sequence[str]
 Table = Mapping[str, Any]
@@ -243,7 +279,9 @@ class _Levels(_Optional, total=False):
     k: int
     t: float | None
     n: int | None
+    effort: str | None
     refine: str | None
+    deadline: float | str | None
     epsilon: float | Mapping[str, float] | None
     bounds: Mapping[str, Sequence[float]] | str
     claim: str

@@ -119,6 +119,14 @@ def _required(recipe: Recipe) -> Iterator[str]:
     yield from misplaced("", required, recipe.confidential)
 
 
+def _repeated(recipe: Recipe) -> Iterator[str]:
+    if recipe.deadline is not None and any(by_replay(one.key) for one in resolve("Recipe", recipe.require)):
+        yield (
+            "deadline is not possible with a requirement that repeats the run, because classes would depend on the "
+            "clock. Leave out one of them."
+        )
+
+
 def _noise(recipe: Recipe) -> Iterator[str]:
     takes = _takes(recipe)
     given = {"epsilon": recipe.epsilon is not None, "bounds": bool(recipe.bounds), "claim": recipe.claim == "original"}
@@ -191,5 +199,5 @@ def _changed(recipe: Recipe, role: Role) -> str:
 
 RULES: tuple[Rule, ...] = (
     some_quasi, weighted_quasi, rounded, _roles, _closeness, _counted, _together, _households, _strata, _blocks,
-    _required, _noise, _noisy_columns, _digits, _reviewed,
+    _required, _repeated, _noise, _noisy_columns, _digits, _reviewed,
 )  # fmt: skip

@@ -79,7 +79,7 @@ class Settings:
         found: dict[str, Any] = {}
         for declared in declarations(type(self)):
             value = getattr(self, declared.name)
-            if declared.name in self.always or value != declared.default:
+            if declared.name in self.always or value not in (None, declared.default):
                 found[declared.name] = plain(value)
         return found
 
@@ -118,16 +118,15 @@ class Settings:
         """Make a recipe from the values of a file, possibly merged with options."""
         return cls.from_dict(values)
 
-    def to_toml(self, folder: Path | None = None) -> str:
+    def to_toml(self, folder: Path | None = None, comment: str = "") -> str:
         """Return the recipe as TOML; for a file in a folder, with a line for editors and relative paths."""
-        return self._written(self.to_dict(), folder)
-
-    def _written(self, values: dict[str, Any], folder: Path | None) -> str:
         import tomli_w
 
+        values = self.to_dict()
         if folder is not None and "taxonomies" in values:
             values["taxonomies"] = {n: _seen_from(folder, given) for n, given in values["taxonomies"].items()}
         head = "" if folder is None else f"#:schema ./{self.schema_file}\n"
+        head += "".join(f"# {line}\n" for line in comment.splitlines())
         return head + tomli_w.dumps({"version": VERSION, **values})
 
     @classmethod

@@ -88,8 +88,8 @@ class Setting:
 
     @property
     def refine(self) -> str | None:
-        """The effort of the refinement; None: no refinement."""
-        return self.recipe.get("refine")
+        """The effort of the search or of the refinement; None: there is none."""
+        return self.recipe.get("effort")
 
     @property
     def asked(self) -> tuple[int, float | None]:
@@ -100,7 +100,7 @@ class Setting:
     def name(self) -> str:
         """The setting in words.
 
-        >>> Setting({"method": "t_first", "k": 5, "t": 0.2, "refine": "fast"}, 0.1).name
+        >>> Setting({"method": "t_first", "k": 5, "t": 0.2, "effort": "fast"}, 0.1).name
         't_first + fast, k = 5, t = 0.2'
         """
         k, t = self.asked

@@ -45,6 +45,7 @@ class Partitioner(Protocol):
     promises: ClassVar[tuple[str, ...]] = ()  #: other privacy models whose levels are parameters of the method
     exchangeable: ClassVar[bool] = False  #: values that change places within an atom leave all classes as they are
     chooses_by_key: ClassVar[bool] = False  #: with `choices` above 1 a secret key, kept in the field `key`, decides
+    searches: ClassVar[bool] = False  #: it has the parameter `effort`, and stops at a deadline
     insensitive: ClassVar[bool] = False  #: classes come from an order that does not depend on the data
     forms_blocks: ClassVar[bool] = False  #: it may split the attributes into blocks; k then holds in each block only
     steers: ClassVar[bool] = False  #: it adds an artificial attribute itself

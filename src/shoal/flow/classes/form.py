@@ -184,7 +184,7 @@ def _with_demands(plan: Plan, table: Table, points: Points) -> Points:
 def _ways(plan: Plan, points: Points, strata: NDArray[np.int64] | None) -> Ways:
     """Return the method followed by repair and refinement, for records and for whole groups."""
     recipe, plain = plan.recipe, plan.method
-    method = improved(plain, recipe.t, recipe.refine, recipe.attacker, more=plan.repairs)
+    method = improved(plain, recipe.t, recipe.refinement, recipe.attacker, more=plan.repairs)
     method = canonical(method, plain, recipe.method, recipe.attacker)
     groups = None if recipe.together is None else points.subjects
     if groups is None:

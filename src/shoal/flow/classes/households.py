@@ -125,9 +125,9 @@ class Wider(Partitioner):
 def way_of_groups(plain: Partitioner, recipe: Recipe, groups: NDArray[np.int64]) -> Partitioner:
     """Return the method that forms classes of whole groups."""
     if not recipe.nested:
-        return improved(plain, None, recipe.refine, recipe.attacker, more=bool(recipe.require))
+        return improved(plain, None, recipe.refinement, recipe.attacker, more=bool(recipe.require))
     share = len(recipe.all_blocks[0]) / len(recipe.quasi)
-    return Wider(plain, recipe.refine, recipe.attacker, plain.k, share, len(groups) / (int(groups.max()) + 1))
+    return Wider(plain, recipe.refinement, recipe.attacker, plain.k, share, len(groups) / (int(groups.max()) + 1))
 
 
 def partition_nested(

@@ -63,20 +63,19 @@ class Improved(Partitioner):
         return replace(first, blocks=tuple(blocks))
 
     def _united(self, block: Block, points: Points, rng: np.random.Generator) -> Block:
-        from shoal.kernels.refine.refine import EFFORTS, refine
-        from shoal.kernels.repair.unite import EFFORTS as UNITING
+        from shoal.kernels.refine.refine import effort_for, refine
         from shoal.partition._atoms import united
 
         labels = block.labels
         if self.effort is not None and not looks_at_values(type(self.method)):
-            labels = refine(points.x, labels, self.k, EFFORTS[self.effort], int(rng.integers(1 << 60)))
-        effort = UNITING[self.effort or "default"]
-        labels, atoms = united(points, labels, self.k, self.t, effort, int(rng.integers(1 << 60)))
+            effort = effort_for(self.effort, points.x, self.k)
+            labels = refine(points.x, labels, self.k, effort, int(rng.integers(1 << 60)))
+        labels, atoms = united(points, labels, self.k, self.t, self.effort or "default", int(rng.integers(1 << 60)))
         return replace(block, labels=labels, atoms=atoms if block.atoms is None else block.atoms)
 
     def _improved(self, block: Block, points: Points, rng: np.random.Generator) -> Block:
         from shoal.kernels.models.demands import demands_of
-        from shoal.kernels.refine.refine import CLOSE_EFFORTS, EFFORTS, refine
+        from shoal.kernels.refine.refine import CLOSE_EFFORTS, effort_for, refine
         from shoal.kernels.repair.refine import refine_close
 
         demands, block = demands_of(points, self.k, self.t), replace(block, atoms=None)  # records move one by one
@@ -87,7 +86,7 @@ class Improved(Partitioner):
             return block
         seed = int(rng.integers(1 << 60))
         if demands is None:
-            labels = refine(points.x, block.labels, self.k, EFFORTS[self.effort], seed)
+            labels = refine(points.x, block.labels, self.k, effort_for(self.effort, points.x, self.k), seed)
         else:
             effort = CLOSE_EFFORTS[self.effort]
             labels = refine_close(points.x, block.labels, self.k, demands, effort, seed)

@@ -29,7 +29,7 @@ def microaggregate_points(
     method: str,
     confidential: ArrayLike | None,
     seed: int,
-    refine: str | None,
+    effort: str | None,
     steer: Sequence[Mapping[str, Any] | tuple[ArrayLike, float]],
     require: Mapping[str, Any],
     params: Mapping[str, Any],
@@ -49,8 +49,10 @@ def microaggregate_points(
         )
     if not isinstance(seed, Integral) or seed < 0:
         raise ParameterError(f"microaggregate: seed must be an integer ≥ 0, got {shown(seed)}.")
-    if refine not in (None, *EFFORTS):
-        raise ParameterError(unknown("microaggregate", "refine", refine, EFFORTS))
+    if effort not in (None, *EFFORTS):
+        raise ParameterError(unknown("microaggregate", "effort", effort, EFFORTS))
+    if cls.searches and effort is not None:
+        given["effort"], effort = effort, None
     if attacker not in ATTACKERS:
         raise ParameterError(unknown("microaggregate", "attacker", attacker, ATTACKERS))
     if any(declared.name == "attacker" for declared in declarations(cls)):
@@ -63,7 +65,7 @@ def microaggregate_points(
     points = Points(coordinates, confidential=inside, required=_required(require, inside))
     t = given.get("t") if cls.promises_t else None
     steering = steering_of(tables, partitioner, points, ArrayColumns(arrays, len(points)))
-    whole = improved(partitioner, t, refine, attacker, more=bool(points.required))
+    whole = improved(partitioner, t, effort, attacker, more=bool(points.required))
     by_value = attacker == "algorithm" and bool(inside) and unites(cls)
     if by_value:
         whole = Canonical(whole, by_person=True)

@@ -77,6 +77,7 @@ def evidence_of(account: Run, proof: Proof, commitment: Commitment | None = None
             "recipe": _without_names(recipe, proof.salt),
             "fingerprint": account.fingerprint,
             "seed": recipe["seed"],
+            **({"reproducible": False} if "deadline" in recipe else {}),
             "versions": dict(account.versions),
             "salt": proof.salt.hex(),
             "commitment": None if commitment is None else {"of": commitment.of, "sha256": commitment.sha256},

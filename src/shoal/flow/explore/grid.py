@@ -123,7 +123,7 @@ def candidates(
         by_size = sized is None or sized(way.method, own)
         sizes = list(zip(ks, of_k, strict=True)) if by_size else [(recipe.k, 0)]
         for (t, by_t), (k, by_k) in product(zip(ts, of_t, strict=True), sizes):
-            said = {**recipe.to_dict(), "k": k, "t": t, "method": way.method, "refine": way.refine, "set": own}
+            said = {**recipe.to_dict(), "k": k, "t": t, "method": way.method, "effort": way.refine, "set": own}
             said["attacker"] = way.attacker or recipe.attacker
             values = {name: value for name, value in said.items() if value is not None and value != {}}
             rest = (max(by_t, by_k), shortfall(demanded, k, t), by_size, way.variant)
@@ -204,14 +204,15 @@ def coarseness(count: int) -> list[int]:
 
 def efforts_of(recipe: Recipe, asked: Explore) -> list[str | None]:
     """Return the refinement efforts to try: those requested, or the recipe's."""
-    return [None if effort == "none" else effort for effort in asked.refine or ()] or [recipe.refine]
+    given = None if "effort" in recipe.unset else recipe.effort
+    return [None if effort == "none" else effort for effort in asked.refine or ()] or [given]
 
 
 def _ways(table: Table, recipe: Recipe, asked: Explore, d: int, *, close: bool) -> Iterator[Way]:
     """Yield methods with their refinement effort: those requested, or those that suit the requirements."""
     methods = asked.methods or tuple(_suiting(table, recipe, d, close=close))
     efforts = efforts_of(recipe, asked)
-    usual = asked.methods is None and asked.refine is None and recipe.refine is None
+    usual = asked.methods is None and asked.refine is None and "effort" in recipe.unset
     if usual and (close or recipe.require):
         efforts = [None, "fast"]
     yield from starmap(Way, product(dict.fromkeys(methods), dict.fromkeys(efforts)))

@@ -24,7 +24,7 @@ def components(recipe: Recipe, encoding: type[T], sink: type[Sink] | None) -> tu
     """Make method, release and encoding; each parameter of `set` goes to those that declare it."""
     method, release = registry.load("partition", recipe.method), registry.load("release", recipe.release)
     levels = _levels_for(method, recipe)
-    fields_taken = {"k", "t", "attacker", *levels, *NOISE, *release.takes}
+    fields_taken = {"k", "t", "attacker", *(("effort",) if method.searches else ()), *levels, *NOISE, *release.takes}
     known = {d.name for cls in (method, release, encoding, sink) if cls for d in declarations(cls)} - fields_taken
     raise_all(
         ParameterError,
@@ -36,6 +36,8 @@ def components(recipe: Recipe, encoding: type[T], sink: type[Sink] | None) -> tu
         )
     given = {**recipe.set, "k": recipe.k, **({} if recipe.t is None else {"t": recipe.t}), **levels}
     given |= {name: getattr(recipe, name) for name in ("attacker", *release.takes)}
+    if method.searches:
+        given["effort"] = recipe.effort
     return _built(method, given), _built(release, given), _built(encoding, given)
 
 

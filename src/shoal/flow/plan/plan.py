@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+import numpy as np
+
 from shoal import registry, secret
 from shoal.errors import DataError, ParameterError, SchemaError, ShoalError, raise_together
 from shoal.flow.plan.components import (
@@ -34,7 +36,6 @@ from shoal.flow.plan.release_traits import (
     refuse_what_cannot_be_released,
 )
 from shoal.flow.stages.summary import Summary
-from shoal.parameters import declarations
 from shoal.recipe.attacker import improves, replays_required, withstands_algorithm
 from shoal.recipe.recipe import Recipe
 from shoal.recipe.requirements import Required, by_replay, resolve
@@ -58,47 +59,28 @@ def seconds_for(recipe: Recipe, n: int, d: int, *, measured: bool = True) -> flo
 
 
 def _forming(recipe: Recipe, n: int, d: int) -> float:
-    """Estimate the seconds to form classes, by the costs that the method declares, or by its time limit or effort."""
-    from shoal.kernels.refine.refine import EFFORTS, seconds_of, seconds_to_start
+    """Estimate the seconds to form classes, by the costs that the method declares, or by its effort."""
+    from shoal.kernels.refine.refine import cost_to_refine, cost_to_start, effort_for
 
-    method = registry.load("partition", recipe.method)
-    usual = {declared.name: declared.default for declared in declarations(method)}
-    for limit in (recipe.set.get("seconds"), usual.get("seconds")):  # invalid values are refused when it is tried
-        if "seconds" in usual and isinstance(limit, (int, float)):
-            return 2.0 * max(limit, 0)
-    if "effort" in usual and method.promises_t:
-        return 2 * (3 * seconds_to_start(n, d, recipe.k) + _uniting(str(recipe.set.get("effort")), n, recipe.k))
-    if "effort" in usual:
-        effort = EFFORTS.get(str(recipe.set.get("effort")), EFFORTS[usual["effort"]])
-        return 2 * seconds_of(effort, n, d, recipe.k)
+    method, points = registry.load("partition", recipe.method), np.broadcast_to(0.0, (n, d))
+    start = 1e-9 * cost_to_start(points, recipe.k)
+    if method.searches:
+        return start + 1e-9 * cost_to_refine(effort_for(str(recipe.effort), points, recipe.k), points, recipe.k)
     cuts = n * recipe.k * d if 2 * recipe.k <= n else 0
-    return float(
-        method.relative_cost * seconds_to_start(n, d, recipe.k)
-        + method.cost_of_cell * n * d
-        + method.cost_of_cut * cuts
-    )
+    return float(method.relative_cost * start + method.cost_of_cell * n * d + method.cost_of_cut * cuts)
 
 
 def _refining(recipe: Recipe, n: int, d: int) -> float:
-    from shoal.kernels.refine.refine import CLOSE_EFFORTS, EFFORTS, seconds_of, seconds_to_start
+    from shoal.kernels.refine.refine import CLOSE_EFFORTS, cost_to_refine, effort_for
     from shoal.kernels.repair.refine import seconds_to_refine
 
     demanding = recipe.t is not None or recipe.require or recipe.subject is not None
-    if demanding and withstands_algorithm(recipe) and improves(recipe):
-        first = 0.0 if recipe.refine is None else seconds_of(EFFORTS[recipe.refine], n, d, recipe.k)
-        return 2 * (first + _uniting(str(recipe.refine), n, recipe.k))
-    if recipe.refine is None:
+    if recipe.refinement is None:
         return 0.0
-    if demanding:
-        return 2 * seconds_to_refine(CLOSE_EFFORTS[recipe.refine], n, recipe.k, d)
-    return 2 * (seconds_of(EFFORTS[recipe.refine], n, d, recipe.k) - seconds_to_start(n, d, recipe.k))
-
-
-def _uniting(effort: str, n: int, k: int) -> float:
-    from shoal.kernels.repair.unite import EFFORTS
-    from shoal.partition._atoms import seconds_to_unite
-
-    return seconds_to_unite(EFFORTS.get(effort, EFFORTS["default"]), n, k, 2 * k)
+    if demanding and not (withstands_algorithm(recipe) and improves(recipe)):
+        return 2 * seconds_to_refine(CLOSE_EFFORTS[recipe.refinement], n, recipe.k, d)
+    points = np.broadcast_to(0.0, (n, d))
+    return 1e-9 * cost_to_refine(effort_for(recipe.refinement, points, recipe.k), points, recipe.k)
 
 
 def _measuring(recipe: Recipe, n: int) -> float:
@@ -268,7 +250,7 @@ def _checks(
         checks.append(partial(one_block, type(method), len(recipe.all_blocks)))
     if needs_repair(recipe, method):
         checks.append(partial(refuse_without_k, type(method), ("t", "require", "subject")))
-    asked = {"refine": recipe.refine, "together": recipe.together}
+    asked = {"effort": recipe.refinement, "together": recipe.together}
     checks += [partial(refuse_without_k, type(method), (name,)) for name, given in asked.items() if given is not None]
     return checks
 

@@ -36,7 +36,7 @@ def refuse_noise(recipe: Recipe, method: type[Partitioner]) -> None:
                 "data, but these depend on it. Use method = insensitive, or claim = microaggregated."
             )
         said = {
-            "refine": recipe.refine is not None,
+            "effort": recipe.refinement is not None,
             "t": recipe.t is not None,
             "require": bool(recipe.require),
             "steer": bool(recipe.steer),

@@ -52,7 +52,7 @@ def anonymise(plan: Plan, table: Table) -> Run:
     readings = Readings((*read_measures(comparison, measures(quick=True)).readings, *of_partition(comparison)))
     done = Run(
         recipe.to_dict(),
-        recipe.to_toml(complete=True),
+        recipe.to_toml(),
         recipe.fingerprint,
         table.schema,
         partition,

@@ -133,7 +133,7 @@ def _decisions(plan: Plan) -> Iterator[tuple[str, str]]:
         yield "Required", f"{one.key} with {levels}{about}"
     after = [
         *(["repair until every requirement holds"] if plan.repairs else []),
-        *([f"refine with effort {recipe.refine}"] if recipe.refine is not None else []),
+        *([f"refine with effort {recipe.refinement}"] if recipe.refinement is not None else []),
         *(["bound the loss from below"] if plan.certify else []),
     ]
     if after:

@@ -22,7 +22,7 @@ from shoal.flow.stages.read import is_textual, open_source, read_table, schema_f
 from shoal.locations import Place, Url
 from shoal.parameters import build
 from shoal.recipe.recipe import Recipe
-from shoal.types import Run, Table
+from shoal.types import Partition, Run, Table
 
 
 def keep_apart(source: Place, target: Place, side_files: Mapping[str, Path]) -> None:
@@ -110,10 +110,11 @@ class SideFiles:
                 for what, path in self.paths.items()
             }
 
-    def write_recipe(self, hidden: dict[str, Path], recipe: Recipe) -> None:
-        """Write the recipe, if requested."""
+    def write_recipe(self, hidden: dict[str, Path], recipe: Recipe, partition: Partition) -> None:
+        """Write the recipe, if requested, with a comment on what its method chose."""
         if self.recipe is not None:
-            hidden["recipe"].write_text(recipe.to_toml(self.recipe.parent), encoding="utf-8")
+            chosen = f"{partition.note}." if partition.note else ""
+            hidden["recipe"].write_text(recipe.to_toml(self.recipe.parent, chosen), encoding="utf-8")
 
     def write_report(self, hidden: dict[str, Path], run: Run) -> None:
         """Write the report."""

@@ -15,6 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal import progress
+from shoal.deadline import stopping_after
 from shoal.errors import ParameterError, rows_kept
 from shoal.flow.evidence.build import Proof, digest_at
 from shoal.flow.evidence.receipt import Digest, Receipt, of_table, receipt_of
@@ -39,6 +40,7 @@ from shoal.flow.protect.row_order import RowOrder, order_rows
 from shoal.flow.stages.values import complete_rows, only_rows, told_apart
 from shoal.flow.stages.write import open_sink
 from shoal.locations import Place, beside, path_or_none
+from shoal.recipe.contents import seconds_in
 from shoal.recipe.recipe import Recipe
 from shoal.report.evidence import printed, published
 from shoal.types import Audit, Certificate, Comparison, Ledger, Partition, Readings, Release, Role, Run, Schema, Table
@@ -236,7 +238,7 @@ def protect_frame(
     table = order.arranged(table)
     if order.rows is not None:
         frame = FrameSink().rows(frame, order.rows)
-    with rows_kept(order.rows):
+    with rows_kept(order.rows), stopping_after(seconds_in(recipe.deadline)):
         plan = plan_for(table, recipe, certify=certify).with_keys(*_keys(earlier))
         run = anonymise(plan, table)
     progress.stage("Audit")
@@ -337,8 +339,8 @@ def protect_file(
             keep_apart(source, place, side_files.paths)
             keep_receipt(repeat, place, side_files.paths)
     with ExitStack() as stack:
+        stack.enter_context(stopping_after(seconds_in(recipe.deadline)))
         papers = stack.enter_context(side_files.staged(force=force))
-        side_files.write_recipe(papers, recipe)
         hidden = (
             (stack.enter_context(sink.staged(target.at, force=force)),)
             if second is None
@@ -355,6 +357,7 @@ def protect_file(
         with rows_kept(order.rows):
             plan = plan_for(table, recipe, certify=certify, sink=type(sink)).with_keys(*_keys(earlier))
             run = anonymise(plan, table)
+        side_files.write_recipe(papers, recipe, run.partition)
         progress.stage("Write")
         lists = whole_lists(recipe, table)
         release = with_released_metadata(order.marked(run.release), keep=keep_metadata, whole=lists)

@@ -38,6 +38,7 @@ from shoal.kernels.refine.class_state import (
     total_sse,
 )
 from shoal.kernels.runtime.jit import announce, kernel, part
+from shoal.kernels.space.kd_order import equal_records
 from shoal.kernels.space.neighbours import neighbours
 from shoal.types.coded import Coded
 
@@ -217,7 +218,7 @@ def ground(x: np.ndarray | Coded, k: int, count: int | None = None) -> Ground:
 
     Coordinates are finite, and their squares do not overflow; C-contiguous; n ≥ 2.
     """
-    near = neighbours(x, count or 12 + 2 * k)
+    near = _different(x, count or 12 + 2 * k)
     points = laid_out(x)
     few = near[:, : max(min(k - 1, near.shape[1]), 1)]
     scale = np.zeros(len(x))
@@ -231,6 +232,32 @@ def ground(x: np.ndarray | Coded, k: int, count: int | None = None) -> Ground:
     heat *= mean / heat.mean()
     far = np.argsort(-heat, kind="stable")[: min(len(x) // 20, _FARTHEST)].astype(np.int32)
     return Ground(points, near, heat, far)
+
+
+_COPIES = 3  # equal records among the neighbours of a record, at most
+
+
+def _different(x: np.ndarray | Coded, count: int) -> np.ndarray:
+    """Return neighbours of each record, few of them equal to it: moves to the classes of all copies would find little.
+
+    Of equal neighbours, each record gets one, in turn.
+    """
+    members, bounds = equal_records(x)
+    copies = np.diff(bounds)
+    if len(copies) == len(x) or len(copies) < 2:
+        return neighbours(x, count)
+    unit, turn = np.empty(len(x), np.int64), np.empty(len(x), np.int64)
+    unit[members] = np.repeat(np.arange(len(copies)), copies)
+    turn[members] = np.arange(len(x)) - np.repeat(bounds[:-1], copies)
+    others = neighbours(x[members[bounds[:-1]]], count)[unit]
+    others = members[bounds[others] + turn[:, None] % copies[others]]
+    few = min(_COPIES, int(copies.max()) - 1)
+    own = (turn[:, None] + 1 + np.arange(few)) % copies[unit][:, None]
+    same = members[bounds[unit][:, None] + own]
+    fresh = np.arange(few) + 1 < copies[unit][:, None]
+    ranked = np.concatenate((np.where(fresh, same, -1), others), axis=1)
+    ranked = np.take_along_axis(ranked, np.argsort(ranked < 0, axis=1, kind="stable"), axis=1)
+    return np.ascontiguousarray(ranked[:, : others.shape[1]], dtype=np.int32)
 
 
 def _apart_from(x: np.ndarray | Coded, groups: Groups | None, others: np.ndarray) -> np.ndarray:

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from shoal.kernels.arithmetic.category_groups import Groups, groups_of
 from shoal.kernels.arithmetic.class_statistics import sse
 from shoal.kernels.arithmetic.sums import in_range
 from shoal.kernels.models.demands import Demands, excesses, hold
@@ -38,6 +39,7 @@ _COOLER = 0.6  # ratio of the initial temperature of a generation, or of a round
 _FEWER = 0.85  # ratio of the moves of a generation to those of the one before
 _LEAST_QUENCH = 10
 _LEAST_MOVES, _MOST_MOVES = 1_000, 4_500  # moves per atom of one annealing, as far as the effort allows
+_PATIENT = 10  # rounds of mergers of two classes each
 _CANDIDATES = 8  # nearest classes among which a failing class finds one that is free to merge
 _USUAL = 16  # atoms of average size to which a class may grow, or more where the start needs more …
 _MOST = 1 << 24  # … as long as all classes of an annealing have at most this many codes
@@ -60,7 +62,7 @@ class Effort(NamedTuple):
     def shared_out(self, atoms: int) -> tuple[int, int]:
         """Return the number of annealings of the first generation, and the moves of each.
 
-        >>> [EFFORTS["default"].shared_out(atoms) for atoms in (10, 200, 2_000, 6_000)]
+        >>> [Effort(3_400_000, 8, 4, 2, 250, 700).shared_out(atoms) for atoms in (10, 200, 2_000, 6_000)]
         [(8, 45000), (8, 425000), (1, 2000000), (1, 3400000)]
         """
         each = min(max(self.moves // self.runs, _LEAST_MOVES * atoms), self.moves, _MOST_MOVES * atoms)
@@ -74,11 +76,28 @@ class Effort(NamedTuple):
         return sum(runs * each * _FEWER**generation for generation in range(self.generations))
 
 
-EFFORTS = {
-    "fast": Effort(250_000, 1, 1, 1, 60, 0),
-    "default": Effort(3_400_000, 8, 4, 2, 250, 700),
-    "best": Effort(24_000_000, 8, 4, 4, 1_500, 3_000),
-}
+_BEST = Effort(24_000_000, 8, 4, 4, 1_500, 3_000)
+_BUDGETS = {"fast": (0.15e9, 2e4), "default": (0.4e9, 6e4)}  # nanoseconds for any table, and for each record
+_MOVE, _MOVE_OF_CODES = 175.0, 4_000.0  # cost of a move in nanoseconds, for the records and for each attribute to meet
+_REPEATED = 1_000  # moves per atom from which annealing is repeated from the best classes so far
+_MOST_IN_BLOCKS = 250
+
+
+def effort_for(name: str, x: np.ndarray | Coded, atoms: int, attributes: int) -> Effort:
+    """Return the work of ``fast``, ``default`` or ``best`` on a table in so many atoms, with confidential attributes.
+
+    >>> effort_for("default", np.zeros((400, 2)), 80, 1)[:3]
+    (1, 8, 4)
+    """
+    if name == "best":
+        return _BEST
+    least, per_record = _BUDGETS[name]
+    move = (_MOVE_OF_CODES if isinstance(x, Coded) else _MOVE) * (1 + attributes)
+    moves = (least + per_record * len(x)) / move
+    generations = 4 if moves >= _REPEATED * atoms else 1
+    first = int(moves / sum(_FEWER**turn for turn in range(generations)))
+    in_blocks = min(int(moves / (2 * atoms)), _MOST_IN_BLOCKS)
+    return Effort(first, 8, generations, 2, in_blocks, 300 if generations > 1 else 0)
 
 
 def alternatives(
@@ -121,13 +140,14 @@ class _Case(NamedTuple):
     atom: np.ndarray  # (n,) atom of each of these records
     d: Demands  # in the same order
     room: int  # records to which a class may grow
+    groups: Groups | None  # of these records, if they have codes
 
 
 def _case(a: Atoms, d: Demands, x: Coded | None = None) -> _Case:
     atom = np.repeat(np.arange(len(a.size)), a.size)
     inside = d._replace(c=d.c._replace(codes=a.code))
     room = min(int(d.c.exact.min()), max(int(_USUAL * a.size.mean()), 2 * int(a.size.max())))
-    return _Case(a, a.x[atom] if x is None else x, atom, inside, room)
+    return _Case(a, a.x[atom] if x is None else x, atom, inside, room, None if x is None else groups_of(x))
 
 
 def _loss(case: _Case, own: np.ndarray) -> float:
@@ -135,32 +155,37 @@ def _loss(case: _Case, own: np.ndarray) -> float:
 
 
 def _merge_failing(case: _Case, own: np.ndarray) -> np.ndarray:
-    """Merge each class that misses a demand, the largest excess first, with the class of the nearest mean; repeat."""
+    """Merge each class that misses a demand, the largest excess first, with the class of the nearest mean; repeat.
+
+    Classes that still fail after some rounds are each merged with several others at once.
+    """
     own = numbered(own)
-    while True:
+    for turn in itertools.count():
         excess = excesses(case.d, own[case.atom])
         failing = np.flatnonzero(excess > 0.0)
         if len(failing) == 0 or len(excess) == 1:
             return own
         if isinstance(case.x, Coded):
-            near = Centroids(case.x, own[case.atom]).near(_CANDIDATES)
+            near = Centroids(case.x, own[case.atom], case.groups).near(_CANDIDATES)
         else:
             near = neighbours(means_of_classes(case.x, own[case.atom]), _CANDIDATES)
-        own = numbered(paired(near, failing[np.argsort(-excess[failing], kind="stable")])[own])
+        partners = 1 if turn < _PATIENT else _CANDIDATES
+        own = numbered(paired(near, failing[np.argsort(-excess[failing], kind="stable")], partners)[own])
+    raise AssertionError  # the loop ends at the latest with a single class
 
 
-def paired(near: np.ndarray, failing: np.ndarray) -> np.ndarray:
-    """Return for every class the one to merge it with: itself, or for failing ones, in turn, the nearest that is free.
+def paired(near: np.ndarray, failing: np.ndarray, partners: int = 1) -> np.ndarray:
+    """Return for every class the one to merge it with: itself, or that of a failing one, which takes the nearest free.
 
     >>> paired(np.array([[1, 2], [0, 2], [1, 0]]), np.array([2, 0])).tolist()
-    [0, 1, 1]
+    [0, 2, 2]
     """
     into, taken = np.arange(len(near)), np.zeros(len(near), np.bool_)
     for one in failing:
-        free = near[one][~taken[near[one]]]
+        free = near[one][~taken[near[one]]][:partners]
         if not taken[one] and len(free):
-            into[one] = free[0]
-            taken[one] = taken[free[0]] = True
+            into[free] = one
+            taken[one] = taken[free] = True
     return into
 
 

@@ -23,7 +23,6 @@ import os
 import pickle
 import re
 import shutil
-import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
@@ -40,6 +39,7 @@ import numba
 import numpy as np
 from numba.core import caching, config
 
+from shoal import deadline
 from shoal.errors import ParameterError
 from shoal.kernels.runtime.cache_folder import (
     VARIABLE,
@@ -269,10 +269,9 @@ _TICK = 0.1  # seconds
 _PARTS = 1000
 
 
-class Watch(NamedTuple):
-    """Deadline of a piece of work, and the part of the progress bar that it fills."""
+class Share(NamedTuple):
+    """The part of the progress bar that a piece of work fills."""
 
-    until: float = float("inf")  #: by time.monotonic()
     begin: float = 0.0  #: share done before
     end: float = 1.0  #: share done after
 
@@ -288,7 +287,9 @@ def thread_pool() -> Iterator[ThreadPoolExecutor]:
 
 
 def together(
-    work: Callable[[Item, GoOn], Result], items: Sequence[Item], watch: Watch | None = None
+    work: Callable[[Item, GoOn], Result],
+    items: Sequence[Item],
+    share: Share = Share(),  # noqa: B008 - it is constant
 ) -> tuple[list[Result | None], bool]:
     """Call ``work(item, go_on)`` for every item, as many at a time as there are threads.
 
@@ -299,7 +300,6 @@ def together(
     stopped
         Whether that happened. Running tasks learn it from ``go_on`` and still return a result.
     """
-    watch = watch or Watch()
     shares, stop = np.zeros(len(items)), Event()
 
     def one(at: int) -> Result | None:
@@ -314,12 +314,10 @@ def together(
         try:
             pending = set(futures)
             while pending:
-                _, pending = wait(pending, timeout=min(_TICK, max(watch.until - time.monotonic(), 0.0)))
-                if time.monotonic() >= watch.until:
-                    stop.set()
-                    wait(pending)
-                    break
-                done = watch.begin + (watch.end - watch.begin) * float(shares.mean())
+                _, pending = wait(pending, timeout=_TICK)
+                if deadline.passed():
+                    raise Enough
+                done = share.begin + (share.end - share.begin) * float(shares.mean())
                 report(int(_PARTS * done), _PARTS)
         except Enough:
             stop.set()

@@ -64,7 +64,7 @@ class Centroids:
     ([64.0, 16.0], [[2], [2], [0]])
     """
 
-    def __init__(self, x: np.ndarray | Coded, labels: np.ndarray) -> None:
+    def __init__(self, x: np.ndarray | Coded, labels: np.ndarray, groups: Groups | None = None) -> None:
         self.x, self.labels = x, labels
         self.sizes = np.bincount(labels).astype(np.float64)
         numbers = x.numbers if isinstance(x, Coded) else x
@@ -73,7 +73,7 @@ class Centroids:
             column = np.ascontiguousarray(numbers[:, j])
             sums = np.bincount(labels, weights=column) / self.sizes
             self.means[:, j] = class_means(column, labels) if isinstance(x, Coded) else sums
-        self.groups = groups_of(x) if isinstance(x, Coded) else None
+        self.groups = groups or groups_of(x) if isinstance(x, Coded) else None
         self.shares = _shares(self.groups, labels, self.sizes) if self.groups is not None else None
 
     def apart(self, b: int, others: np.ndarray) -> np.ndarray:

@@ -308,8 +308,10 @@ def _inside(account: Run) -> list[tuple[str, str]]:
     if recipe.get("steer"):
         made = ", ".join(folded(str(table.get("by", "an array"))) for table in recipe["steer"])
         rows.append(("Steering", f"By artificial attributes: {made}."))
-    if recipe.get("refine"):
-        rows.append(("Refinement", f"Classes were then refined, with effort {recipe['refine']}."))
+    if recipe.get("effort"):
+        rows.append(("Effort", f"{recipe['effort'].capitalize()}."))
+    if recipe.get("deadline"):
+        rows.append(("Deadline", f"{recipe['deadline']:g} s: the run cannot be repeated exactly."))
     if recipe.get("set"):
         rows.append(("Parameters", f"{_listed(recipe['set'])}."))
     if account.note:
