@@ -35,6 +35,8 @@ def render(found: Explored) -> str:
         rule=found.rule,
         failed=_by_note((one for one in found.settings if one.state == "failed"), "name"),
         skipped=[setting.name for setting in found.settings if setting.state == "left out"],
+        unfinished=found.unfinished,
+        stopped=found.stopped,
         source=shlex.quote(found.source or "IN"),
         toml=found.toml,
         **(_by_risk(found, best) if found.epsilon is None else _by_noise(found, best)),

@@ -24,7 +24,8 @@ class Setting:
     seconds
         Estimated time, by which the settings to run are chosen; computed from counts, never from a clock.
     state
-        ``ran``; ``failed``, with the reason in `note`; or ``left out``, because it did not fit into the time.
+        ``ran``; ``failed``, with the reason in `note`; ``left out``, because by its estimate it did not fit into the
+        time; or ``not finished`` when the search stopped.
     loss, risk
         Readings of the two measures by which settings are compared; NaN if undefined. Where noise is weighed, the
         loss is the expected one, and there is no risk.
@@ -197,7 +198,7 @@ class Explored:
     Attributes
     ----------
     settings
-        Every setting to try, including those that failed or did not fit into the time.
+        Every setting to try, including those that failed, did not fit into the time, or did not finish.
     recommended
         The recommended one; None if none keeps the given limits.
     reason
@@ -209,7 +210,7 @@ class Explored:
     records, whole
         Number of records used, and of records in the table.
     seconds, jobs
-        The time limit, and how many settings ran at once.
+        The time limit of the whole search, and how many settings ran at once.
     toml
         The recipe of the recommended setting, for the whole table.
     source
@@ -225,6 +226,9 @@ class Explored:
     attacker
         If requirements look at confidential values: the attacker that the recipe must withstand. There are two
         frontiers then, and the recommended setting is on that of this attacker. Else "".
+    stopped
+        Why the search ended before all settings had finished: ``the time was up`` or ``the search was stopped``. Else
+        "".
     """
 
     settings: tuple[Setting, ...]
@@ -245,6 +249,7 @@ class Explored:
     stand_ins: bool = False
     demands: Mapping[str, float] = field(default_factory=dict)
     attacker: str = ""
+    stopped: str = ""
 
     @property
     def frontiers(self) -> dict[str, tuple[Setting, ...]]:
@@ -311,12 +316,18 @@ class Explored:
     @property
     def ran(self) -> str:
         """The numbers of settings, in words."""
-        count = {state: sum(s.state == state for s in self.settings) for state in ("ran", "failed", "left out")}
+        count = {state: sum(s.state == state for s in self.settings) for state in ("ran", "failed")}
         tried = count["ran"] + count["failed"]
-        said = f"{tried:,} of {len(self.settings):,} settings fit into {self.seconds:g} s"
-        if self.jobs > 1:
-            said += f" on {self.jobs} cores"
+        within = f"fit into {self.seconds:g} s" + (f" on {self.jobs} cores" if self.jobs > 1 else "")
+        said = f"{tried:,} of {len(self.settings):,} settings " + (
+            f"ran before {self.stopped}" if self.stopped else within
+        )
         return said + (f"; {count['failed']:,} of them could not be run" if count["failed"] else "")
+
+    @property
+    def unfinished(self) -> tuple[str, ...]:
+        """The names of the settings that were not finished when the search stopped."""
+        return tuple(setting.name for setting in self.settings if setting.state == "not finished")
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values, as in the JSON of ``shoal explore``."""
@@ -329,6 +340,7 @@ class Explored:
             **({} if self.epsilon is None else noise),
             "demands": dict(self.demands),
             "seconds": self.seconds,
+            **({"stopped": self.stopped} if self.stopped else {}),
             "settings": [setting.to_dict() for setting in self.settings],
             "frontier": [setting.to_dict() for setting in self.frontier],
             **(self._of_attackers() if self.attacker else {}),

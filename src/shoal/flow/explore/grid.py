@@ -17,7 +17,7 @@ from shoal.parameters import Checked, Param, declarations, shown, unknown
 from shoal.recipe.fields import EFFORTS
 from shoal.recipe.recipe import Recipe
 from shoal.recipe.requirements import resolve
-from shoal.types import Table
+from shoal.types import Setting, Table
 
 RISK = "dld"  #: the default risk measure
 _K = (3, 5, 10, 25)
@@ -36,7 +36,7 @@ class Explore(Checked):
     t: Annotated[tuple[float, ...] | None, Param("Values of t to try; default: the recipe's.")] = None
     methods: Annotated[tuple[str, ...] | None, Param("Methods to try; default: those that suit the recipe.")] = None
     refine: Annotated[tuple[str, ...] | None, Param("Refinement efforts to try; may include none.")] = None
-    seconds: Annotated[float, Param("Time budget in seconds on an ordinary machine.", low=0)] = 60.0
+    seconds: Annotated[float, Param("Time limit of the whole search, in seconds.", low=0)] = 60.0
     sample: Annotated[int, Param("Largest number of records to try settings on.", low=10)] = 20_000
     loss: Annotated[str, Param("The measure of utility by which settings are compared.")] = "il_sse"
     risk: Annotated[str | None, Param("The measure of risk by which settings are compared; default: dld.")] = None
@@ -103,6 +103,16 @@ class Candidate(NamedTuple):
     shortfall: str  #: how it is weaker than the recipe demands, in words
     sized: bool  #: whether k sets the class size
     variant: str = ""  #: tells it apart from a setting with the same method, refinement, k and t
+
+    @property
+    def setting(self) -> Setting:
+        """The setting before it is tried."""
+        return Setting(self.values, 0.0, sized=self.sized, meets=not self.shortfall, variant=self.variant)
+
+    @property
+    def name(self) -> str:
+        """The setting in words."""
+        return self.setting.name
 
 
 def candidates(
