@@ -55,6 +55,8 @@ class Setting:
         compares settings that withstand someone who knows the algorithm, that of ``table`` all.
     variant
         What tells it apart from a setting with the same method and refinement.
+    guarantee
+        With a target: its guarantee, in words. Only settings with the same one are compared.
     """
 
     recipe: Mapping[str, Any] = field(repr=False)
@@ -74,6 +76,19 @@ class Setting:
     attacker: str = ""
     frontiers: tuple[str, ...] = ()
     variant: str = ""
+    guarantee: str = ""
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """With a target: two scores with their change in thousandths, and three risks, as text."""
+        r = self.readings
+        return (
+            f"{r['boosting']:.3f} ({r['boosting_change']:+.0f})",
+            f"{r['linear']:.3f} ({r['linear_change']:+.0f})",
+            f"{r['singled_out']:.0f} % ({r['singled_out_control']:.0f} %)",
+            f"{r['membership']:.0f} %",
+            f"{r['copied']:.0f} %",
+        )
 
     @property
     def method(self) -> str:
@@ -133,6 +148,8 @@ class Setting:
         k, t = self.asked
         found: dict[str, Any] = {"method": self.recipe["method"], "refine": self.refine, "k": k, "t": t}
         found |= {"attacker": self.attacker or None}
+        if self.guarantee:
+            found |= {"release": self.recipe.get("release", "centroid"), "guarantee": self.guarantee}
         found |= {"meets": self.meets, "state": self.state, "seconds": round(self.seconds, 3)}
         if self.state == "ran":
             found |= {"loss": _plain(self.loss), "risk": _plain(self.risk), "achieved_k": self.k}
@@ -229,6 +246,9 @@ class Explored:
     stopped
         Why the search ended before all settings had finished: ``the time was up`` or ``the search was stopped``. Else
         "".
+    target, score, originals
+        With a target: the column that models predict, the name of their score, and the scores of models that are
+        trained on the original records.
     """
 
     settings: tuple[Setting, ...]
@@ -250,6 +270,9 @@ class Explored:
     demands: Mapping[str, float] = field(default_factory=dict)
     attacker: str = ""
     stopped: str = ""
+    target: str = ""
+    score: str = ""
+    originals: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def frontiers(self) -> dict[str, tuple[Setting, ...]]:
@@ -288,6 +311,26 @@ class Explored:
     def frontier(self) -> tuple[Setting, ...]:
         """The settings that no other one dominates, from the least loss to the least risk."""
         return tuple(sorted((s for s in self.settings if s.frontier), key=lambda s: (s.loss, -s.risk)))
+
+    @property
+    def guarantees(self) -> dict[str, tuple[Setting, ...]]:
+        """With a target: the settings that ran by their guarantee, each from the best gradient boosting."""
+        ran = sorted(
+            (one for one in self.settings if one.state == "ran" and one.guarantee),
+            key=lambda s: (not s.meets, s.guarantee.split(",")[0], s.asked[0], s.guarantee, -s.readings["boosting"]),
+        )
+        return {name: tuple(s for s in ran if s.guarantee == name) for name in dict.fromkeys(s.guarantee for s in ran)}
+
+    @property
+    def explanations(self) -> tuple[str, ...]:
+        """With a target: what the risks in the tables mean."""
+        return (
+            "Singled out: guesses with random attributes of the release that describe exactly one original record, and "
+            "in brackets exactly one record of the control, by chance.",
+            "Membership: how often an outlier of the table is nearer to the release than one of the control; 50 % is "
+            "guessing.",
+            "Copied: unique original combinations of quasi-identifiers that the release reproduces.",
+        )
 
     @property
     def ways(self) -> dict[str, tuple[Setting, ...]]:
@@ -344,12 +387,17 @@ class Explored:
             "settings": [setting.to_dict() for setting in self.settings],
             "frontier": [setting.to_dict() for setting in self.frontier],
             **(self._of_attackers() if self.attacker else {}),
+            **(self._of_target() if self.target else {}),
             "recommended": None if self.recommended is None else self.recommended.to_dict(),
             "reason": self.reason,
             "rule": self.rule,
             "recipe": self.recipe,
             "notes": list(self.notes),
         }
+
+    def _of_target(self) -> dict[str, Any]:
+        ranked = {name: [one.name for one in some] for name, some in self.guarantees.items()}
+        return {"target": self.target, "score": self.score, "originals": dict(self.originals), "guarantees": ranked}
 
     def _of_attackers(self) -> dict[str, Any]:
         frontiers = {name: [one.to_dict() for one in some] for name, some in self.frontiers.items()}

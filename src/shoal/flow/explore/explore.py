@@ -223,9 +223,19 @@ def _keep_apart(source: Place, target: Path | None, save_recipe: Path | None) ->
         raise ParameterError(f"{target}: the name of the page must end in .html. Rename it.")
 
 
+def _strategy(recipe: Recipe, asked: Explore) -> Strategy:
+    if recipe.epsilon is not None:
+        return by_noise(recipe, asked)
+    if asked.target is not None:
+        from shoal.flow.explore.target import by_target
+
+        return by_target(recipe, asked)
+    return by_risk(recipe, asked)
+
+
 def _explore(table: Table, recipe: Recipe, asked: Explore, until: float) -> Explored:
     """Choose the settings that fit into the time by their estimates, try them until the deadline, and recommend one."""
-    way = by_risk(recipe, asked) if recipe.epsilon is None else by_noise(recipe, asked)
+    way = _strategy(recipe, asked)
     rows = complete_rows(table, recipe)
     drawn = rows  # all stand-ins: their noise depends on the number of records
     if not covers_originals(recipe):
@@ -233,10 +243,12 @@ def _explore(table: Table, recipe: Recipe, asked: Explore, until: float) -> Expl
     bench = Bench(only_rows(table, drawn), drawn)
     n, d = len(bench.table), bench.coordinates(recipe)
     every = way.candidates(bench.table, d)
+    measured = recipe.epsilon is None and asked.target is None
     costs = [
-        0.0 if one.recipe is None else seconds_for(one.recipe, n, d, measured=recipe.epsilon is None) for one in every
+        0.0 if one.recipe is None else seconds_for(one.recipe, n, d, measured=measured) + way.extra(n) for one in every
     ]
     picked = sorted(fitting(costs, [one.level for one in every], asked.seconds * asked.jobs))
+    way.prepared(bench)
     search = at_once(partial(way.tried, bench), [Trial(every[at], costs[at]) for at in picked], asked.jobs, until)
     results, demanded = dict(zip(picked, search.results, strict=True)), demands(recipe)
     settings = way.marked(
@@ -259,6 +271,7 @@ def _explore(table: Table, recipe: Recipe, asked: Explore, until: float) -> Expl
         demands=demanded,
         stopped=search.stopped,
         **way.said,
+        **way.described(),
     )
     complete = len(table) if rows is None else len(rows)
     return replace(found, notes=(*recipe.notes, *way.notes(found, complete, readings)))

@@ -43,6 +43,8 @@ class Explore(Checked):
     max_loss: Annotated[float | None, Param("Largest loss, in percent.", low=0)] = None
     max_risk: Annotated[float | None, Param("Largest risk, in percent.", low=0)] = None
     jobs: Annotated[int, Param("Settings that run in parallel.", low=1, high=64)] = 2
+    target: Annotated[str | None, Param("Column that a model trained on the release predicts.")] = None
+    releases: Annotated[tuple[str, ...] | None, Param("Releases to rank by what a model keeps.")] = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -61,6 +63,12 @@ class Explore(Checked):
         ]
         known = registry.keys("partition")
         faults += [unknown("Explore", "method", name, known) for name in self.methods or () if name not in known]
+        releases = [key for key in registry.keys("release") if key != "laplace"]
+        faults += [
+            unknown("Explore", "release", name, releases) for name in self.releases or () if name not in releases
+        ]
+        if self.releases is not None and self.target is None:
+            faults.append("Explore: releases must be given with target, got no target. Add it, or leave out releases.")
         efforts = ("none", *EFFORTS)
         faults += [unknown("Explore", "refine", name, efforts) for name in self.refine or () if name not in efforts]
         for room, name in (("utility", self.loss), ("risk", self.risk or RISK)):
@@ -69,7 +77,7 @@ class Explore(Checked):
         raise_all(ParameterError, faults)
 
 
-_LISTS = ("k", "t", "methods", "refine")
+_LISTS = ("k", "t", "methods", "refine", "releases")
 
 
 def percentages(room: str) -> list[str]:
@@ -289,6 +297,7 @@ def refuse_options(recipe: Recipe, asked: Explore) -> None:
         "risk": (asked.risk is not None, "nothing is drawn, so no risk can be measured"),
         "max_risk": (asked.max_risk is not None, "nothing is drawn, so no risk can be measured"),
         "loss": (asked.loss != "il_sse", "only il_sse has a known expectation"),
+        "target": (asked.target is not None, "nothing is drawn, so no model can be trained"),
     }
     raise_all(
         ParameterError,

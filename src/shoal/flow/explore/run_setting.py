@@ -26,7 +26,7 @@ from shoal.recipe.recipe import Recipe
 from shoal.types import Explored, Partition, Reading, Role, Setting, Table
 
 _READ = ("il_sse", "il", "dld", "id", "dr", "score")  # of every setting, in addition to the two that are compared
-_KEY = bytes(32)  # nothing is released here, and equal settings must give equal figures
+KEY = bytes(32)  # nothing is released here, and equal settings must give equal figures
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +41,7 @@ class Result:
     noise: float = math.nan  #: its part of the loss, where noise is weighed
     readings: tuple[Reading, ...] = ()
     attacker: str = ""  #: the attacker that k withstands, by the audit: ``algorithm`` or ``table``
+    figures: Mapping[str, float] = field(default_factory=dict)  #: more readings, by name
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +81,12 @@ class Strategy:
         The measure of risk; "" if none is measured.
     said
         Further fields of the result.
+    prepared
+        Computes what all settings share, before any is tried.
+    described
+        Returns further fields of the result, once settings were tried.
+    extra
+        Estimates the seconds that a setting takes in addition, given the number of records.
     """
 
     candidates: Callable[[Table, int], list[Candidate]]
@@ -89,6 +96,9 @@ class Strategy:
     notes: Callable[[Explored, int, tuple[Reading, ...]], Iterator[str]]
     risk: str = ""
     said: Mapping[str, Any] = field(default_factory=dict)
+    prepared: Callable[[Bench], object] = lambda bench: None
+    described: Callable[[], Mapping[str, Any]] = dict
+    extra: Callable[[int], float] = lambda n: 0.0
 
 
 def of_records(found: Explored, complete: int, sampled: str) -> Iterator[str]:
@@ -122,7 +132,7 @@ def setting_of(
         loss=result.loss,
         risk=result.risk,
         noise=result.noise,
-        readings={reading.name: reading.value for reading in result.readings},
+        readings={**{reading.name: reading.value for reading in result.readings}, **result.figures},
         k=result.k,
         classes=result.classes,
         keeps=not result.weaker,
@@ -137,7 +147,7 @@ def protected(bench: Bench, recipe: Recipe, loss: str, risk: str) -> Result:
     """Protect the table by a setting, audit and measure it."""
     with rows_kept(bench.rows):
         exact = replace(recipe, exact_means=True, resolution={})  # settings are compared by their partition
-        made = anonymise(plan_for(bench.table, exact).with_keys(_KEY, _KEY), bench.table)
+        made = anonymise(plan_for(bench.table, exact).with_keys(KEY, KEY), bench.table)
         audit = gate(made.release, promise_of(recipe, made.partition))
     readings = read_measures(made.comparison, measures(only=(*_READ, loss, risk))).readings
     values = {reading.name: reading.value for reading in readings}
