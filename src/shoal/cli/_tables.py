@@ -7,7 +7,7 @@ import math
 import sys
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -368,12 +368,35 @@ class Bar:
         """Print a line above the bar."""
         self.bar.console.print(text)
 
+    def finished(self, text: str) -> None:
+        """Ignore it: the bar shows how much is done."""
+
+
+class Lines:
+    """Shows the progress of work as lines on standard error, where no bar can be drawn."""
+
+    def stage(self, name: str) -> None:
+        """Ignore stages, which are short."""
+
+    def report(self, done: int, total: int) -> None:
+        """Ignore it: a finished part has its line."""
+
+    def say(self, text: str) -> None:
+        """Print a message."""
+        self.finished(text)
+
+    def finished(self, text: str) -> None:
+        """Print a line; one that nobody can read must not stop the work."""
+        with suppress(OSError):
+            typer.echo(text, err=True)
+
 
 @contextmanager
-def progress_bar(*, quiet: bool = False) -> Iterator[None]:
-    """Show progress on a terminal; in a pipe, show nothing."""
+def progress_bar(*, quiet: bool = False, lines: bool = False) -> Iterator[None]:
+    """Show progress on a terminal; in a pipe, show nothing, or `lines`."""
     if quiet or not sys.stderr.isatty():
-        yield
+        with progress.listening(Lines()) if lines and not quiet else nullcontext():
+            yield
         return
     from rich.console import Console
     from rich.progress import (
