@@ -1276,7 +1276,7 @@ def _(folder: Path) -> list[str]:
 
 @scenario("ε of original records, refined", 2)
 def _(folder: Path) -> list[str]:
-    return grouped(folder, "--refine", "fast")
+    return grouped(folder, "--effort", "fast")
 
 
 @scenario("Audit: ε of a table by itself", 2)

@@ -25,6 +25,7 @@ def explore(
     k: Sequence[int] | int | None = None,
     t: Sequence[float] | float | None = None,
     methods: Sequence[str] | None = None,
+    effort: Sequence[str] | str | None = None,
     refine: Sequence[str] | None = None,
     seconds: float = 60.0,
     sample: int = 20_000,
@@ -55,9 +56,10 @@ def explore(
         For a file: where to write the recipe of the recommended setting. It is an error if no setting is recommended.
     force
         Replace these files if they exist.
-    k, t, methods, refine
+    k, t, methods, effort
         What to try, in every combination. Default: k of 3, 5, 10, 25 and the recipe's; the recipe's t; methods that
-        suit the recipe; its refinement, or none and ``"fast"``. In `refine`, ``"none"`` is not to refine.
+        suit the recipe; its effort, or none and ``"fast"``. In `effort`, ``"none"`` is not to refine. `refine` is its
+        old name.
     seconds, jobs
         Time limit of the whole search, and number of settings that run at once. Settings that do not fit, by estimates
         from counts, are left out; those that are not finished by then are abandoned, and ``stopped`` says so. Figures
@@ -87,7 +89,7 @@ def explore(
     >>> found.ran, found.recommended.name
     ('4 of 4 settings fit into 60 s on 2 cores', 'tour, k = 10')
     """
-    lists = (_tuple(k), _tuple(t), _tuple(methods), _tuple(refine))
+    lists = (_tuple(k), _tuple(t), _tuple(methods), _tuple(refine if effort is None else effort))
     asked = Explore(*lists, seconds, sample, loss, risk, max_loss, max_risk, jobs, target, _tuple(releases))
     made = with_noise(recipe_of(recipe, fields, explore), epsilon, bounds, claim)
     if is_place(frame):

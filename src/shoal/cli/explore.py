@@ -30,7 +30,9 @@ def explore(
     ] = None,
     k: Annotated[str | None, o.option("A,B,…", "Class sizes to try.", "--k", usual="3,5,10,25")] = None,
     t: Annotated[str | None, o.option("A,B,…", "Values of t (t-closeness, 0 to 1) to try.", "--t")] = None,
-    refine: Annotated[str | None, o.option("A,B,…", "Refinement efforts to try: none, fast, default, best.")] = None,
+    effort: Annotated[
+        str | None, o.option("A,B,…", "Efforts to try: none, fast, default, best.", "--effort", "--refine")
+    ] = None,
     seconds: Annotated[float, o.option("", "Time limit of the whole search, in seconds.")] = 60.0,
     jobs: Annotated[int, o.option("", "Settings that run in parallel.")] = 2,
     sample: Annotated[int, o.option("", "Largest number of records; a larger file is sampled.")] = 20_000,
@@ -80,7 +82,7 @@ def explore(
                 k=o.numbers("--k", k, int),  # type: ignore[arg-type]
                 t=o.numbers("--t", t, float),
                 methods=None if methods is None else o.names(methods),
-                refine=None if refine is None else o.names(refine),
+                effort=None if effort is None else o.names(effort),
                 seconds=seconds,
                 sample=sample,
                 loss=loss,

@@ -121,9 +121,9 @@ def test_ends_come_first(count: int) -> None:
 
 def test_costs_grow_with_records_and_effort() -> None:
     recipe = shoal.Recipe(quasi=QUASI, k=5)
-    fast = shoal.Recipe(quasi=QUASI, k=5, refine="fast")
+    fast = shoal.Recipe(quasi=QUASI, k=5, effort="fast")
     assert seconds_for(recipe, 1000, 3) < seconds_for(recipe, 20_000, 3) < seconds_for(fast, 20_000, 3)
-    assert seconds_for(fast, 1000, 3) < seconds_for(shoal.Recipe(quasi=QUASI, k=5, refine="best"), 1000, 3)
+    assert seconds_for(fast, 1000, 3) < seconds_for(shoal.Recipe(quasi=QUASI, k=5, effort="best"), 1000, 3)
 
 
 @pytest.mark.parametrize("wrong", [{"effort": "wild"}, {"effort": 3}, {"seconds": "long"}, {"seconds": -1}])
