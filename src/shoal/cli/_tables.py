@@ -140,20 +140,29 @@ def print_plan(planned: Planned, notes: Sequence[str]) -> None:
         typer.echo(f"The run would be refused for {len(planned.refusals)} reason{'s' * (len(planned.refusals) > 1)}:")
         for sentence in planned.refusals:
             typer.echo(f"- {sentence}")
-    elif planned.seconds is not None:
-        typer.echo(f"{planned.records:,} records; estimated {_duration(planned.seconds)} of processor time.")
+    elif planned.seconds is not None and planned.wall_seconds is not None:
+        typer.echo(
+            f"{planned.records:,} records. This takes {_about(planned.wall_seconds)} on this machine, and "
+            f"{_about(planned.seconds)} of processor time."
+        )
     typer.echo("Nothing was written.")
 
 
-def _duration(seconds: float) -> str:
+_LONG = 2.0  # seconds above which a run says before it starts how long it takes
+
+
+def _about(seconds: float) -> str:
     """Return a time rounded for people.
 
-    >>> _duration(0.2), _duration(42.3), _duration(500.0)
-    ('less than 1 s', '42 s', '8 min')
+    >>> [_about(seconds) for seconds in (0.2, 7.3, 42.3, 500.0, 9000.0)]
+    ['less than a second', 'about 7 seconds', 'about 40 seconds', 'about 8 minutes', 'about 2.5 hours']
     """
     if seconds < 1:
-        return "less than 1 s"
-    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
+        return "less than a second"
+    if seconds < 90:
+        whole = round(seconds) if seconds < 15 else 5 * round(seconds / 5)
+        return f"about {whole} second{'s' * (whole > 1)}"
+    return f"about {seconds / 60:.0f} minutes" if seconds < 5400 else f"about {seconds / 3600:.2g} hours"
 
 
 def print_audit(audit: Audit) -> None:
@@ -368,12 +377,39 @@ class Bar:
         """Print a line above the bar."""
         self.bar.console.print(text)
 
+    def expect(self, seconds: float) -> None:
+        """Print how long the work takes, unless that is short."""
+        if seconds > _LONG:
+            self.say(f"This takes {_about(seconds)}.")
+
+
+class Pipe:
+    """Says in a pipe how long the work takes; shows no progress."""
+
+    def stage(self, name: str) -> None:
+        """Ignore stages."""
+
+    def report(self, done: int, total: int) -> None:
+        """Ignore progress."""
+
+    def say(self, text: str) -> None:
+        """Ignore messages."""
+
+    def expect(self, seconds: float) -> None:
+        """Print how long the work takes, unless that is short."""
+        if seconds > _LONG:
+            typer.echo(f"This takes {_about(seconds)}.", err=True)
+
 
 @contextmanager
 def progress_bar(*, quiet: bool = False) -> Iterator[None]:
-    """Show progress on a terminal; in a pipe, show nothing."""
-    if quiet or not sys.stderr.isatty():
+    """Show progress on a terminal; in a pipe, only how long the work takes; if quiet, nothing."""
+    if quiet:
         yield
+        return
+    if not sys.stderr.isatty():
+        with progress.listening(Pipe()):
+            yield
         return
     from rich.console import Console
     from rich.progress import (

@@ -27,8 +27,8 @@ from shoal.flow.explore.run_setting import (
     stand_ins,
 )
 from shoal.flow.plan.declared_output import completed
+from shoal.flow.plan.estimate import counted
 from shoal.flow.plan.feasibility import demands, of_demands, unmet
-from shoal.flow.plan.plan import seconds_for
 from shoal.flow.plan.release_traits import covers_originals
 from shoal.flow.protect.files import keep_apart
 from shoal.flow.stages.read import open_source, read_table, schema_for
@@ -227,10 +227,10 @@ def _explore(table: Table, recipe: Recipe, asked: Explore) -> Explored:
     if not covers_originals(recipe):
         drawn = sampled(table, rows, asked.sample, recipe.seed, _CLASSES * max(asked.k or (25, recipe.k)))
     bench = Bench(only_rows(table, drawn), drawn)
-    n, d = len(bench.table), bench.coordinates(recipe)
-    every = way.candidates(bench.table, d)
+    n, points = len(bench.table), bench.points(recipe)
+    every = way.candidates(bench.table, points.x.shape[1])
     costs = [
-        0.0 if one.recipe is None else seconds_for(one.recipe, n, d, measured=recipe.epsilon is None) for one in every
+        0.0 if one.recipe is None else counted(one.recipe, points, measured=recipe.epsilon is None) for one in every
     ]
     picked = sorted(fitting(costs, [one.level for one in every], asked.seconds * asked.jobs))
     tried = at_once(partial(way.tried, bench), [every[at] for at in picked], asked.jobs)
