@@ -1,15 +1,15 @@
 """Progress reports of long work, independent of who displays them.
 
-Work calls :func:`stage`, :func:`report`, :func:`say` and :func:`finished`; a caller that displays them (the command
-line, the web application) wraps the work in :func:`listening`. Without a listener all four do nothing.
+Work calls :func:`stage`, :func:`report`, :func:`say`, :func:`finished` and :func:`expect`; a caller that displays them
+(the command line, the web application) wraps the work in :func:`listening`. Without a listener they do nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 TRIAL = "shoal-trial"  #: name of threads whose work may be abandoned
 
@@ -19,7 +19,7 @@ class Enough(Exception):  # noqa: N818 - not an error: the listener has seen eno
 
 
 class Listener(Protocol):
-    """A display of progress."""
+    """A display of progress; it may also have ``expect(seconds)``."""
 
     def stage(self, name: str) -> None:
         """Receive the start of a stage."""
@@ -74,3 +74,31 @@ def finished(text: str) -> None:
     """Send a line about a finished part of the work."""
     if (one := _listener.get()) is not None:
         one.finished(text)
+
+
+class _Sentences(NamedTuple):
+    """Forwards messages, but no progress."""
+
+    listener: Listener
+
+    def stage(self, name: str) -> None:
+        """Ignore stages."""
+
+    def report(self, done: int, total: int) -> None:
+        """Ignore progress."""
+
+    def say(self, text: str) -> None:
+        """Forward a message."""
+        self.listener.say(text)
+
+    def finished(self, text: str) -> None:
+        """Ignore it."""
+
+
+def expect(seconds: Callable[[], float]) -> None:
+    """Announce how long the work will take; `seconds` estimates it, and is called only if a listener wants to know."""
+    listener = _listener.get()
+    if listener is not None and (show := getattr(listener, "expect", None)) is not None:
+        with listening(_Sentences(listener)):
+            found = seconds()
+        show(found)

@@ -49,7 +49,7 @@ def plan(
     """
     made = recipe_of(recipe, fields, plan)
     if not is_place(data):
-        return plan_frame(data, made, certify=certify)
+        return plan_frame(data, made, certify=certify, report=report is not None)
     side_files = SideFiles(
         path_or_none(save_recipe), path_or_none(report), "internal", path_or_none(evidence), path_or_none(receipt)
     )

@@ -7,7 +7,8 @@ import math
 import sys
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -140,20 +141,29 @@ def print_plan(planned: Planned, notes: Sequence[str]) -> None:
         typer.echo(f"The run would be refused for {len(planned.refusals)} reason{'s' * (len(planned.refusals) > 1)}:")
         for sentence in planned.refusals:
             typer.echo(f"- {sentence}")
-    elif planned.seconds is not None:
-        typer.echo(f"{planned.records:,} records; estimated {_duration(planned.seconds)} of processor time.")
+    elif planned.seconds is not None and planned.wall_seconds is not None:
+        typer.echo(
+            f"{planned.records:,} records. This takes {_about(planned.wall_seconds)} on this machine, and "
+            f"{_about(planned.seconds)} of processor time."
+        )
     typer.echo("Nothing was written.")
 
 
-def _duration(seconds: float) -> str:
+_LONG = 2.0  # seconds above which a run says before it starts how long it takes
+
+
+def _about(seconds: float) -> str:
     """Return a time rounded for people.
 
-    >>> _duration(0.2), _duration(42.3), _duration(500.0)
-    ('less than 1 s', '42 s', '8 min')
+    >>> [_about(seconds) for seconds in (0.2, 7.3, 42.3, 500.0, 9000.0)]
+    ['less than a second', 'about 7 seconds', 'about 40 seconds', 'about 8 minutes', 'about 2.5 hours']
     """
     if seconds < 1:
-        return "less than 1 s"
-    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
+        return "less than a second"
+    if seconds < 90:
+        whole = round(seconds) if seconds < 15 else 5 * round(seconds / 5)
+        return f"about {whole} second{'s' * (whole > 1)}"
+    return f"about {seconds / 60:.0f} minutes" if seconds < 5400 else f"about {seconds / 3600:.2g} hours"
 
 
 def print_audit(audit: Audit) -> None:
@@ -371,9 +381,17 @@ class Bar:
     def finished(self, text: str) -> None:
         """Ignore it: the bar shows how much is done."""
 
+    def expect(self, seconds: float) -> None:
+        """Print how long the work takes, unless that is short."""
+        if seconds > _LONG:
+            self.say(f"This takes {_about(seconds)}.")
 
-class Lines:
-    """Shows the progress of work as lines on standard error, where no bar can be drawn."""
+
+@dataclass(frozen=True)
+class Pipe:
+    """Says on standard error how long the work takes, where no bar can be drawn; on request, what has finished."""
+
+    lines: bool  #: whether messages and finished parts are printed
 
     def stage(self, name: str) -> None:
         """Ignore stages, which are short."""
@@ -386,16 +404,29 @@ class Lines:
         self.finished(text)
 
     def finished(self, text: str) -> None:
-        """Print a line; one that nobody can read must not stop the work."""
-        with suppress(OSError):
-            typer.echo(text, err=True)
+        """Print a line."""
+        if self.lines:
+            _on_standard_error(text)
+
+    def expect(self, seconds: float) -> None:
+        """Print how long the work takes, unless that is short."""
+        if seconds > _LONG:
+            _on_standard_error(f"This takes {_about(seconds)}.")
+
+
+def _on_standard_error(text: str) -> None:
+    with suppress(OSError):  # a line that nobody can read must not stop the work
+        typer.echo(text, err=True)
 
 
 @contextmanager
 def progress_bar(*, quiet: bool = False, lines: bool = False) -> Iterator[None]:
-    """Show progress on a terminal; in a pipe, show nothing, or `lines`."""
-    if quiet or not sys.stderr.isatty():
-        with progress.listening(Lines()) if lines and not quiet else nullcontext():
+    """Show progress on a terminal; in a pipe, how long the work takes, and `lines` on request; if quiet, nothing."""
+    if quiet:
+        yield
+        return
+    if not sys.stderr.isatty():
+        with progress.listening(Pipe(lines)):
             yield
         return
     from rich.console import Console

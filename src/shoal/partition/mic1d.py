@@ -52,7 +52,7 @@ class Mic1d(Checked, Partitioner):
     )
     small_last: Annotated[bool, Param("Leave the remaining values in a smaller last run, as the paper does.")] = False
 
-    relative_cost: ClassVar[float] = 3.0  #: processor time in multiples of a first partition by MDAV, measured
+    relative_cost: ClassVar[float] = 1.0  #: processor time in multiples of a partition by MDAV, measured
 
     def __post_init__(self) -> None:
         super().__post_init__()

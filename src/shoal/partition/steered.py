@@ -71,7 +71,7 @@ class Steered(Checked, Partitioner):
     ] = None
     first: Annotated[str, Param("The method that partitions the steered points.")] = "mdav"
 
-    relative_cost: ClassVar[float] = 6.0  #: processor time in multiples of a first partition by MDAV, measured
+    relative_cost: ClassVar[float] = 2.0  #: processor time in multiples of a partition by MDAV, measured
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -327,7 +327,9 @@ class Planned:
     refusals
         Why the run would be refused, a sentence each; empty: it would start.
     seconds
-        Estimated processor time of the run on one core; None: it would not start.
+        Estimated processor time of the run, in all threads; None: it would not start.
+    wall_seconds
+        Estimated time on this machine if nothing else runs on it.
     exit_code
         The exit code of the run, as far as the plan determines it.
     """
@@ -339,6 +341,7 @@ class Planned:
     decisions: tuple[tuple[str, str], ...] = ()
     refusals: tuple[str, ...] = ()
     seconds: float | None = None
+    wall_seconds: float | None = None
     exit_code: int = 0
 
     def to_dict(self) -> dict[str, Any]:
@@ -357,4 +360,5 @@ class Planned:
             "decisions": [{"topic": topic, "decision": decision} for topic, decision in self.decisions],
             "refusals": list(self.refusals),
             "seconds": self.seconds,
+            "wall_seconds": self.wall_seconds,
         }

@@ -18,11 +18,9 @@ from shoal import registry
 from shoal.flow.explore import run_setting as trying
 from shoal.flow.explore.grid import coarseness, percentages
 from shoal.flow.explore.search import fitting
-from shoal.flow.plan.plan import seconds_for
-from shoal.kernels.refine.refine import seconds_to_start
+from shoal.flow.plan.estimate import counted
 from shoal.parameters import declarations
-from shoal.partition.k_first import KFirst
-from shoal.partition.mdav import Mdav
+from shoal.types import Points
 from shoal.types.protocols import Partitioner
 
 QUASI = ["birth", "income", "commute_minutes"]
@@ -120,10 +118,12 @@ def test_ends_come_first(count: int) -> None:
 
 
 def test_costs_grow_with_records_and_effort() -> None:
-    recipe = shoal.Recipe(quasi=QUASI, k=5)
-    fast = shoal.Recipe(quasi=QUASI, k=5, effort="fast")
-    assert seconds_for(recipe, 1000, 3) < seconds_for(recipe, 20_000, 3) < seconds_for(fast, 20_000, 3)
-    assert seconds_for(fast, 1000, 3) < seconds_for(shoal.Recipe(quasi=QUASI, k=5, effort="best"), 1000, 3)
+    few, many = Points(np.zeros((1000, 3))), Points(np.zeros((20_000, 3)))
+    recipe, fast, best = (
+        shoal.Recipe(quasi=QUASI, k=5, method="mdav", effort=effort) for effort in (None, "fast", "best")
+    )
+    assert counted(recipe, few) < counted(recipe, many) < counted(fast, many)
+    assert counted(fast, few) < counted(best, few)
 
 
 @pytest.mark.parametrize("wrong", [{"effort": "wild"}, {"effort": 3}, {"seconds": "long"}, {"seconds": -1}])
@@ -139,19 +139,6 @@ def test_every_method_declares_its_cost(key: str) -> None:
     limited = {declared.name for declared in declarations(method)} & {"seconds", "effort"}
     declaring = {base for base in method.__mro__ if "relative_cost" in vars(base)} - {Partitioner}
     assert bool(limited) != bool(declaring)
-
-
-def test_costs_are_those_that_a_method_declares() -> None:
-    one, other = (shoal.Recipe(quasi=QUASI, k=5, method=method) for method in ("mdav", "k_first"))
-    more = seconds_for(other, 5000, 3) - seconds_for(one, 5000, 3)
-    expected = (KFirst.relative_cost - Mdav.relative_cost) * seconds_to_start(5000, 3, 5)
-    assert more == pytest.approx(expected)
-
-
-def test_time_given_to_a_method_counts() -> None:
-    recipe = shoal.Recipe(quasi=QUASI, k=5, method="anneal", set={"seconds": 40})
-    assert 80 < seconds_for(recipe, 1000, 3) < 90
-    assert 120 < seconds_for(shoal.Recipe(quasi=QUASI, k=5, method="auto"), 1000, 3) < 130
 
 
 def test_with_t_methods_promise_it_and_the_audit_finds_it(people: pa.Table) -> None:
@@ -411,9 +398,8 @@ class TestTheRecipesDemandsAreAFloor:
         )
 
     def test_weaker_settings_run_only_if_there_is_time_left(self, people: pa.Table, timeless: None) -> None:
-        n, d = len(people), 3
-        recipe = shoal.Recipe.from_dict({**BASE, "k": 5})
-        enough = sum(seconds_for(recipe.override(k=k), n, d) for k in (5, 10, 25)) * 1.001
+        recipe, points = shoal.Recipe.from_dict({**BASE, "k": 5}), Points(np.zeros((len(people), 3)))
+        enough = sum(counted(recipe.override(k=k), points) for k in (5, 10, 25)) * 1.001
         found = shoal.explore(people, recipe, methods=["mdav"], seconds=enough, jobs=1)
         assert {s.asked[0]: s.state for s in found.settings} == {3: "left out", 5: "ran", 10: "ran", 25: "ran"}
 

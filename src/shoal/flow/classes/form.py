@@ -138,9 +138,7 @@ def form(plan: Plan, table: Table, engine: Engine | None = None) -> Formed:
     rng = np.random.default_rng(recipe.seed)
     for step in plan.steps:
         table = step.apply(table)
-    typed, attributes = encode(table, table.schema.names(Role.QUASI), missing=plan.missing)
-    points = bounded(plan.encoding.encode(attributes, recipe.attribute_weights), recipe, typed)
-    points = _with_demands(plan, table, points)
+    typed, attributes, points = points_of(plan, table)
     strata, merged = _strata(plan, table, points)
     steering = steering_in(recipe, method, points, table)
     progress.stage("Partition")
@@ -154,6 +152,14 @@ def form(plan: Plan, table: Table, engine: Engine | None = None) -> Formed:
         partition = replace(partition, blocks=tuple(replace(block, by_value=False) for block in partition.blocks))
         table, typed = as_merged(table, strata), as_merged(typed, strata)
     return Formed(plan, table, typed, attributes, points, partition, strata, rng)
+
+
+def points_of(plan: Plan, table: Table) -> tuple[Table, Sequence[Attribute], Points]:
+    """Return the table with parsed cells, its attributes, and its records as points, with what methods must respect."""
+    recipe = plan.recipe
+    typed, attributes = encode(table, table.schema.names(Role.QUASI), missing=plan.missing)
+    points = bounded(plan.encoding.encode(attributes, recipe.attribute_weights), recipe, typed)
+    return typed, attributes, _with_demands(plan, table, points)
 
 
 def in_memory(recipe: Recipe, blocks: Sequence[Points], ways: Ways, rng: np.random.Generator) -> list[Partition]:

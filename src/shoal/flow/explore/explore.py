@@ -26,8 +26,8 @@ from shoal.flow.explore.run_setting import (
 )
 from shoal.flow.explore.search import Trial, at_once, deadline, fitting
 from shoal.flow.plan.declared_output import completed
+from shoal.flow.plan.estimate import counted
 from shoal.flow.plan.feasibility import demands, of_demands, unmet
-from shoal.flow.plan.plan import seconds_for
 from shoal.flow.plan.release_traits import covers_originals
 from shoal.flow.protect.files import keep_apart
 from shoal.flow.stages.read import open_source, read_table, schema_for
@@ -241,11 +241,11 @@ def _explore(table: Table, recipe: Recipe, asked: Explore, until: float) -> Expl
     if not covers_originals(recipe):
         drawn = sampled(table, rows, asked.sample, recipe.seed, _CLASSES * max(asked.k or (25, recipe.k)))
     bench = Bench(only_rows(table, drawn), drawn)
-    n, d = len(bench.table), bench.coordinates(recipe)
-    every = way.candidates(bench.table, d)
+    n, points = len(bench.table), bench.points(recipe)
+    every = way.candidates(bench.table, points.x.shape[1])
     measured = recipe.epsilon is None and asked.target is None
     costs = [
-        0.0 if one.recipe is None else seconds_for(one.recipe, n, d, measured=measured) + way.extra(n) for one in every
+        0.0 if one.recipe is None else counted(one.recipe, points, measured=measured) + way.extra(n) for one in every
     ]
     picked = sorted(fitting(costs, [one.level for one in every], asked.seconds * asked.jobs))
     way.prepared(bench)

@@ -23,7 +23,7 @@ from shoal.flow.stages.values import only_rows, strata_of, subjects_of
 from shoal.parameters import unknown
 from shoal.recipe.attacker import withstood
 from shoal.recipe.recipe import Recipe
-from shoal.types import Explored, Partition, Reading, Role, Setting, Table
+from shoal.types import Explored, Partition, Points, Reading, Role, Setting, Table
 
 _READ = ("il_sse", "il", "dld", "id", "dr", "score")  # of every setting, in addition to the two that are compared
 KEY = bytes(32)  # nothing is released here, and equal settings must give equal figures
@@ -51,14 +51,14 @@ class Bench:
     table: Table
     rows: NDArray[np.int64] | None  #: rows of these records in the user's table; None: all
 
-    def coordinates(self, recipe: Recipe) -> int:
-        """Return the number of columns of the points; refuse once what cannot be encoded."""
+    def points(self, recipe: Recipe) -> Points:
+        """Return the records as points; refuse once what cannot be encoded."""
         from shoal.points.encoding import Encoding
 
         missing = "fill" if recipe.when_missing == "fill" else "category"
         with rows_kept(self.rows):
             _, attributes = encode(self.table, self.table.schema.names(Role.QUASI), missing=missing)
-            return int(Encoding().encode(attributes, recipe.attribute_weights).x.shape[1])
+            return Encoding().encode(attributes, recipe.attribute_weights)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Plan of a run: every decision and refusal before any class is formed, and an estimate of its time."""
+"""Plan of a run: every decision and refusal before any class is formed."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-import numpy as np
-
-from shoal import registry, secret
+from shoal import secret
 from shoal.errors import DataError, ParameterError, SchemaError, ShoalError, raise_together
 from shoal.flow.plan.components import (
     as_requirements,
@@ -36,7 +34,7 @@ from shoal.flow.plan.release_traits import (
     refuse_what_cannot_be_released,
 )
 from shoal.flow.stages.summary import Summary
-from shoal.recipe.attacker import improves, replays_required, withstands_algorithm
+from shoal.recipe.attacker import replays_required
 from shoal.recipe.recipe import Recipe
 from shoal.recipe.requirements import Required, by_replay, resolve
 from shoal.types import Requirement, Schema, Table
@@ -44,48 +42,6 @@ from shoal.types.protocols import Partitioner, Releaser, Sink, Steering
 
 if TYPE_CHECKING:
     from shoal.points.encoding import Encoding
-
-
-_RECORD = 4e-6  # to encode, release and audit a record
-_LINK = 1.2e-6  # to look up a record with one set of known attributes
-_LINKS = 5_000_000  # at most; see the measure distance_linkage
-_SETS = 511
-
-
-def seconds_for(recipe: Recipe, n: int, d: int, *, measured: bool = True) -> float:
-    """Estimate the seconds on one core to protect and measure n records of d coordinates."""
-    measuring = _measuring(recipe, n) if measured else 0.0
-    return _forming(recipe, n, d) + _refining(recipe, n, d) + (_RECORD + 1e-7 * d) * n + measuring
-
-
-def _forming(recipe: Recipe, n: int, d: int) -> float:
-    """Estimate the seconds to form classes, by the costs that the method declares, or by its effort."""
-    from shoal.kernels.refine.refine import cost_to_refine, cost_to_start, effort_for
-
-    method, points = registry.load("partition", recipe.method), np.broadcast_to(0.0, (n, d))
-    start = 1e-9 * cost_to_start(points, recipe.k)
-    if method.searches:
-        return start + 1e-9 * cost_to_refine(effort_for(str(recipe.effort), points, recipe.k), points, recipe.k)
-    cuts = n * recipe.k * d if 2 * recipe.k <= n else 0
-    return float(method.relative_cost * start + method.cost_of_cell * n * d + method.cost_of_cut * cuts)
-
-
-def _refining(recipe: Recipe, n: int, d: int) -> float:
-    from shoal.kernels.refine.refine import CLOSE_EFFORTS, cost_to_refine, effort_for
-    from shoal.kernels.repair.refine import seconds_to_refine
-
-    demanding = recipe.t is not None or recipe.require or recipe.subject is not None
-    if recipe.refinement is None:
-        return 0.0
-    if demanding and not (withstands_algorithm(recipe) and improves(recipe)):
-        return 2 * seconds_to_refine(CLOSE_EFFORTS[recipe.refinement], n, recipe.k, d)
-    points = np.broadcast_to(0.0, (n, d))
-    return 1e-9 * cost_to_refine(effort_for(recipe.refinement, points, recipe.k), points, recipe.k)
-
-
-def _measuring(recipe: Recipe, n: int) -> float:
-    sets = min(2 ** min(len(recipe.quasi), 20) - 1, _SETS)
-    return float(_LINK * min(n * sets, max(_LINKS, 1000 * sets)))
 
 
 T = TypeVar("T")
@@ -144,10 +100,6 @@ class Plan:
     def required(self) -> list[Required]:
         """The required models and levels, other than k."""
         return required_in(self.recipe)
-
-    def seconds(self, coordinates: int) -> float:
-        """Estimate the processor seconds of the run, for points of this many coordinates."""
-        return seconds_for(self.recipe, self.summary.records, coordinates, measured=False)
 
     def with_keys(self, swap: bytes | None = None, choice: bytes | None = None) -> Plan:
         """Return the plan with the keys of an earlier run: for assigning values, and for choosing a partition."""

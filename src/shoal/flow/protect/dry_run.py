@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -10,10 +10,11 @@ from typing import Any
 
 from shoal import progress
 from shoal.errors import ShoalError, raise_together
+from shoal.flow.plan.estimate import Estimate
 from shoal.flow.plan.plan import Plan, make_plan
 from shoal.flow.plan.release_traits import in_two_tables
 from shoal.flow.protect.files import NOTHING, SideFiles, keep_apart, read_file, read_frame
-from shoal.flow.stages.encode import encode
+from shoal.flow.protect.time import time_of
 from shoal.flow.stages.summary import ColumnSummary, Summary, summarise
 from shoal.flow.stages.values import complete_rows, only_rows
 from shoal.flow.stages.write import open_sink
@@ -52,19 +53,27 @@ def plan_file(
                 faults.append(error)
     progress.stage("Read")
     whole = read_file(source, recipe, textual=False if sink is None else sink.textual)
-    return _planned(whole, recipe, faults, certify=certify, sink=None if sink is None else type(sink))
+    timed = partial(time_of, report=side_files.report is not None, text=sink is None or sink.textual)
+    return _planned(whole, recipe, faults, timed, certify=certify, sink=None if sink is None else type(sink))
 
 
-def plan_frame(frame: Any, recipe: Recipe, *, certify: bool = False) -> Planned:
+def plan_frame(frame: Any, recipe: Recipe, *, certify: bool = False, report: bool = False) -> Planned:
     """Plan to protect a frame, without forming a class."""
     from shoal.io.sources.frame import index_as_columns
 
     frame = index_as_columns(frame, (*recipe.identifier, *recipe.columns(Role.SUBJECT)))[0]
-    return _planned(read_frame(frame, recipe)[0], recipe, [], certify=certify, sink=None)
+    timed = partial(time_of, report=report)
+    return _planned(read_frame(frame, recipe)[0], recipe, [], timed, certify=certify, sink=None)
 
 
 def _planned(
-    whole: Table, recipe: Recipe, faults: list[ShoalError], *, certify: bool, sink: type[Sink] | None
+    whole: Table,
+    recipe: Recipe,
+    faults: list[ShoalError],
+    timed: Callable[[Plan, Table], Estimate],
+    *,
+    certify: bool,
+    sink: type[Sink] | None,
 ) -> Planned:
     progress.stage("Plan")
     table, plan = whole, None
@@ -82,10 +91,10 @@ def _planned(
         {name: _described(one) for name, one in summary.columns.items()},
     )
     if plan is not None:
-        _, attributes = encode(table, table.schema.names(Role.QUASI), missing=plan.missing)
-        points = plan.encoding.encode(attributes, recipe.attribute_weights)
-        seconds = plan.seconds(points.x.shape[1])
-        found = replace(found, decisions=tuple(_decisions(plan)), seconds=None if faults else seconds)
+        found = replace(found, decisions=tuple(_decisions(plan)))
+    if plan is not None and not faults:
+        time = timed(plan, table)
+        found = replace(found, seconds=time.cpu, wall_seconds=time.wall)
     try:
         raise_together(faults)
     except ShoalError as error:

@@ -37,6 +37,7 @@ from shoal.flow.protect.files import (
     refuse_other_input,
 )
 from shoal.flow.protect.row_order import RowOrder, order_rows
+from shoal.flow.protect.time import time_of
 from shoal.flow.stages.values import complete_rows, only_rows, told_apart
 from shoal.flow.stages.write import open_sink
 from shoal.locations import Place, beside, path_or_none
@@ -240,6 +241,7 @@ def protect_frame(
         frame = FrameSink().rows(frame, order.rows)
     with rows_kept(order.rows), stopping_after(seconds_in(recipe.deadline)):
         plan = plan_for(table, recipe, certify=certify).with_keys(*_keys(earlier))
+        progress.expect(lambda: time_of(plan, table).wall)
         run = anonymise(plan, table)
     progress.stage("Audit")
     release = order.marked(run.release)
@@ -356,6 +358,8 @@ def protect_file(
         table = order.arranged(table)
         with rows_kept(order.rows):
             plan = plan_for(table, recipe, certify=certify, sink=type(sink)).with_keys(*_keys(earlier))
+            report = side_files.report is not None
+            progress.expect(lambda: time_of(plan, table, report=report, text=sink.textual).wall)
             run = anonymise(plan, table)
         side_files.write_recipe(papers, recipe, run.partition)
         progress.stage("Write")

@@ -103,7 +103,7 @@ def _method(key: str) -> None:
     cls = registry.load("partition", key)
     levels = {"t": 0.3} if cls.promises_t else {}
     quasi = {"quasi": ["x"]} if cls.dimensions == 1 else {}
-    large = "relative_cost" in vars(cls) and cls.relative_cost <= _CHEAP
+    large = "relative_cost" in vars(cls) and cls.relative_cost <= _CHEAP and not cls.quadratic
     _on_tables(
         (SMALL, LARGE) if large else (SMALL,),
         method=key,

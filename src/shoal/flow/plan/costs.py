@@ -1,0 +1,177 @@
+"""Costs of the stages of a run, from operation counts alone: nanoseconds of one core of an ordinary machine.
+
+Counts of what kernels do are beside the kernels; methods declare their cost as class attributes.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from shoal.types.coded import Coded
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from shoal.recipe.recipe import Recipe
+    from shoal.types.protocols import Partitioner
+
+    Coordinates = NDArray[np.float64] | Coded
+
+
+class Units(NamedTuple):
+    """Unit costs in nanoseconds, measured on two cores of an AMD EPYC."""
+
+    run: float = 1.5e7  #: for a run: its plan, checks and notes
+    record: float = 1_800.0  #: for a record, to encode, release, compare and audit it …
+    cell: float = 400.0  #: … and for each of its quasi-identifiers and confidential values
+    text: float = 750.0  #: for a cell of a file that is read, written and read back, as text …
+    binary: float = 300.0  #: … or in a binary format
+    sort: float = 600.0  #: for a record, to sort it by value
+    equal: float = 1_000.0  #: for a record, to keep equal records together …
+    equal_coded: float = 10_000.0  #: … with coded attributes
+    merge: float = 1_000.0  #: for a record, to merge classes until all are within t …
+    merge_coded: float = 7_000.0  #: … with coded attributes
+    report: float = 2e8  #: for the measures and charts of a report …
+    link: float = 1_200.0  #: … and to look up a record with one set of known attributes …
+    link_coded: float = 3_400.0  #: … with coded attributes
+    union: float = 330.0  #: for a move of an atom between classes of a few records …
+    union_coded: float = 3_500.0  #: … with coded attributes …
+    union_record: float = 5.0  #: … and for each record of the classes
+
+
+UNITS = Units()
+_LINKS = 5_000_000  # look-ups of a measure at most; see distance_linkage
+_SETS = 511  # sets of known attributes at most
+_WHOLE_ATOMS = 6_000  # most atoms annealed as a whole
+_BLOCK = 4_000  # records of a block of a large table
+_FEWEST = 1_000  # records that are looked up with each set, at least
+
+
+class Contents(NamedTuple):
+    """How many columns a file has, and whether its cells are text."""
+
+    columns: int
+    text: bool
+
+
+def of_table(recipe: Recipe, n: int, file: Contents | None = None) -> float:
+    """Return the cost of everything but classes and measures: encode, release, compare, audit; read and write a file.
+
+    >>> from shoal.recipe.recipe import Recipe
+    >>> of_table(Recipe(quasi=["age"]), 1000)
+    17200000.0
+    """
+    inside = UNITS.run + n * (UNITS.record + UNITS.cell * (len(recipe.quasi) + len(recipe.confidential)))
+    if file is None:
+        return inside
+    return inside + n * file.columns * (UNITS.text if file.text else UNITS.binary)
+
+
+def of_report(attributes: int, n: int, *, coded: bool) -> float:
+    """Return the cost of all measures: nearly all of it is spent on linking records by sets of known attributes.
+
+    >>> of_report(3, 1000, coded=False)
+    208400000.0
+    """
+    return UNITS.report + of_links(attributes, n, coded=coded)
+
+
+def of_links(attributes: int, n: int, *, coded: bool) -> float:
+    """Return the cost of linking records by every set of known attributes, or by as many as the measures use."""
+    sets = min((1 << min(attributes, 20)) - 1, _SETS)
+    return min(n * sets, max(_LINKS, _FEWEST * sets)) * (UNITS.link_coded if coded else UNITS.link)
+
+
+def of_mdav(x: Coordinates, k: int) -> float:
+    """Return the cost of a partition by MDAV, if searches in its index prune as well as possible."""
+    return min(by_brute_force(x, k), _through_index(x, k))
+
+
+def by_brute_force(x: Coordinates, k: int) -> float:
+    """Return the cost of a partition by MDAV without an index."""
+    from shoal.kernels.mdav.mdav import brute_total, coded_total
+
+    n, d = x.shape
+    return float(coded_total(n, n, d, k) if isinstance(x, Coded) else brute_total(n, n, d, k))
+
+
+def _through_index(x: Coordinates, k: int) -> float:
+    from shoal.kernels.mdav.mdav import coded_least, index_least
+
+    n, d = x.shape
+    return float(coded_least(n, n, d, k) if isinstance(x, Coded) else index_least(n, n, d, min(d, 13), k))
+
+
+def uses_index(x: Coordinates, k: int) -> bool:
+    """Tell whether an index would make MDAV faster."""
+    return _through_index(x, k) < by_brute_force(x, k)
+
+
+def of_method(method: type[Partitioner], x: Coordinates, k: int, mdav: float) -> float:
+    """Return the cost of the classes of a method that does not search, by what it declares.
+
+    `mdav` is the cost of a partition by MDAV.
+    """
+    n, d = x.shape
+    first = by_brute_force(x, k) if method.quadratic else mdav
+    cuts = n * k * d if 2 * k <= n else 0
+    return float(method.relative_cost * first + 1e9 * (method.cost_of_cell * n * d + method.cost_of_cut * cuts))
+
+
+class Refinement(NamedTuple):
+    """Counts of refining classes, record by record."""
+
+    moves: float  #: cost of the moves
+    looked_up: float  #: records whose neighbours are looked up
+    inside: int  #: among so many records
+
+
+def of_refinement(x: Coordinates, k: int, effort: Any) -> Refinement:
+    """Return the counts of a refinement with an effort: its name, or the work itself."""
+    from shoal.kernels.refine.refine import WHOLE, cost_to_refine, effort_for
+
+    work, n = effort_for(effort, x, k) if isinstance(effort, str) else effort, len(x)
+    nothing = work._replace(moves=0, in_blocks=0, quench=0)
+    moves = float(cost_to_refine(work, x, k) - cost_to_refine(nothing, x, k))
+    if n <= WHOLE and not work.blocks:
+        return Refinement(moves, float(n if work.runs else 0), n)
+    return Refinement(moves, float(work.rounds * n), min(n, _BLOCK))
+
+
+def of_close_refinement(x: Coordinates, k: int, effort: str, size: int) -> float:
+    """Return the cost of refining classes of about `size` records that must meet demands."""
+    from shoal.kernels.refine.refine import CLOSE_EFFORTS
+    from shoal.kernels.repair.refine import seconds_to_refine
+
+    n, d = x.shape
+    return 2e9 * seconds_to_refine(CLOSE_EFFORTS[effort], n, size, d)
+
+
+def of_unions(x: Coordinates, k: int, effort: Any, size: int) -> float:
+    """Return the cost of moving atoms of k records between classes of about `size`."""
+    move = (UNITS.union_coded if isinstance(x, Coded) else UNITS.union) + UNITS.union_record * max(size, 2 * k)
+    return moves_of_atoms(effort, max(len(x) // k, 1)) * move
+
+
+def _quench(moves: int, atoms: int) -> int:
+    return min(200, max(moves // atoms, 10))
+
+
+def moves_of_atoms(effort: Any, atoms: int) -> float:
+    """Return the moves of all annealings of atoms, with those at temperature 0."""
+    if atoms > _WHOLE_ATOMS:
+        return float(effort.rounds * atoms * (effort.in_blocks + _quench(effort.in_blocks * atoms, atoms)))
+    runs, each = effort.shared_out(atoms)
+    moves = [int(each * 0.85**generation) for generation in range(effort.generations)]
+    return float(sum(runs * (some + atoms * _quench(some, atoms)) for some in moves))
+
+
+def least_size(n: int, k: int, t: float | None) -> int:
+    """Return the smallest size of a class within t of a table whose values differ: [SC15] eq. (3).
+
+    >>> least_size(1000, 5, 0.05), least_size(1000, 5, None)
+    (10, 5)
+    """
+    return k if t is None else max(k, math.ceil(n / (2 * (n - 1) * t + 1) - 1e-9))
