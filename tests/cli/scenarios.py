@@ -486,6 +486,21 @@ def _(folder: Path) -> list[str]:
     return command(folder, *more, "--require", "exchangeability=9", quasi="age")
 
 
+@scenario("A deadline that is no time", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, "--deadline", "soon")
+
+
+@scenario("A deadline of a run that is repeated", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, "--deadline", "60s", "--require", "exchangeability=2")
+
+
+@scenario("Two efforts", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, "--effort", "fast", "--refine", "best")
+
+
 @scenario("Exchangeability of several blocks", 2)
 def _(folder: Path) -> list[str]:
     return command(folder, "--block", "age", "--block", "income", "--require", "exchangeability=2")
