@@ -2,20 +2,20 @@
 
     python benchmarks/utility.py [--splits 5] [--only centroid swap arf cart copula] [--method mdav] [--refine fast]
 
-Eight quasi-identifiers and the target, prediction. In each split 70 % of the records are protected or synthesised; the
-others test the models and are the control. Printed are means over the splits, after a line for each split:
+Eight quasi-identifiers and the target, prediction. In each split half of the records are protected or synthesised; the
+others test the models and are the control, as in `shoal explore --target`. Printed are means over the splits, after a
+line for each split:
 
 - the change of the AUC of gradient boosting and of logistic regression against models trained on the originals, in
   thousandths;
 - the share of unique original combinations of quasi-identifiers that the release reproduces;
-- multivariate singling-out: guesses that describe exactly one original record, and one of as many control records, by
-  chance; the originals are a sample of the control's size, so that both chances are equal;
+- multivariate singling-out: guesses that describe exactly one original record, and one of the control, by chance;
 - membership inference for outliers, AUC in percent, 50 is guessing;
 - CPU seconds of this process.
 
 Generators are used as they install from PyPI and left out if they are not installed: adversarial random forests
-(`pip install arfpy`) and a Gaussian copula (`pip install copulas`), whose categories are coded as intervals of the
-length of their share. CART synthesis takes the columns one after another: a tree on the columns before, at least five
+(`pip install arfpy`) and a Gaussian copula (`pip install copulas`), whose values are coded as intervals as long as
+their share. CART synthesis takes the columns one after another: a tree on the columns before, at least five
 records in a leaf, and a value drawn from the leaf. scikit-learn (`shoal[target]`) is needed for all.
 """
 
@@ -110,29 +110,20 @@ def copula(table, seed):
     """Synthesise with a Gaussian copula."""
     import pandas as pd
     from copulas.multivariate import GaussianMultivariate
-    from copulas.univariate import GaussianKDE, UniformUnivariate
+    from copulas.univariate import UniformUnivariate
 
     x, names = codes_of(table)
     rng = np.random.default_rng(seed)
     coded, ends = {}, {}
     for j, name in enumerate(NAMES):
-        if names[j] is None:
-            coded[name] = x[:, j]
-            continue
-        counts = np.bincount(x[:, j].astype(int), minlength=len(names[j]))
+        counts = np.bincount(x[:, j].astype(int))
         ends[name] = np.concatenate([[0.0], np.cumsum(counts) / len(x)])
         low, high = ends[name][x[:, j].astype(int)], ends[name][x[:, j].astype(int) + 1]
         coded[name] = rng.uniform(low, high)
-    kinds = {name: UniformUnivariate if name in ends else GaussianKDE for name in NAMES}
-    model = GaussianMultivariate(distribution=kinds, random_state=seed)
+    model = GaussianMultivariate(distribution=UniformUnivariate, random_state=seed)
     model.fit(pd.DataFrame(coded))
     drawn = model.sample(len(x))
-    made = np.column_stack(
-        [
-            drawn[name] if name not in ends else np.searchsorted(ends[name][1:-1], drawn[name].to_numpy(), "right")
-            for name in NAMES
-        ]
-    )
+    made = np.column_stack([np.searchsorted(ends[name][1:-1], drawn[name].to_numpy(), "right") for name in NAMES])
     return table_of(made, names)
 
 
@@ -189,7 +180,7 @@ def main():
     print("split", "release", *COLUMNS, sep="\t", flush=True)
     for split in range(asked.splits):
         order = np.random.default_rng(split).permutation(len(table))
-        cut = int(0.7 * len(table))
+        cut = len(table) // 2
         inside, outside = (table.take(pa.array(np.sort(rows))) for rows in (order[:cut], order[cut:]))
         test = {name: outside.column(name) for name in NAMES}
         first = task.scores({name: inside.column(name) for name in NAMES}, test)
@@ -202,8 +193,7 @@ def main():
             spent = time.process_time() - since
             scores = task.scores({column: made.column(column) for column in NAMES}, test)
             three = tables_of(inside, outside, made, schema)
-            some = np.random.default_rng(split).permutation(len(inside))[: len(outside)]
-            guessed = singled_out(three._replace(original=three.original[some]), 1000, split)
+            guessed = singled_out(three, seed=split)
             changes = (1000 * (scores.boosting - first.boosting), 1000 * (scores.linear - first.linear))
             risks = (copied(three), guessed.originals, guessed.control, membership(three, unusual))
             found[name].append((*changes, *risks, spent))

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from shoal import progress
 
 _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
-_PATIENCE = 0.5  # seconds that running threads have to end by themselves
+_PATIENCE = 0.2  # seconds that running threads have to end by themselves
 
 
 class Stop:

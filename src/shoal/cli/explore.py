@@ -69,6 +69,8 @@ def explore(
     if "release" in said:  # a release that was named must take them
         said |= _not_in(recipe, noise)
     made = o.recipe_from(recipe, said, "explore")
+    import rich.table  # noqa: F401 - now, so that nobody who stops the search has to wait for it
+
     import shoal
 
     try:

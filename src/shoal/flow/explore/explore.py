@@ -176,6 +176,8 @@ def explore_file(
     for path in (target, save_recipe):
         if path is not None:
             check_target(path, force=force)
+    if target is not None:
+        import jinja2  # noqa: F401 - which the page needs: a search that is stopped must not wait for it
     progress.stage("Read")
     found = replace(_of_file(source, recipe, asked), source=source.name)
     best = found.recommended

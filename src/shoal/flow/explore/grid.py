@@ -23,6 +23,7 @@ RISK = "dld"  #: the default risk measure
 _K = (3, 5, 10, 25)
 _LAST = 1_000  # level of settings that are weaker than the recipe
 _PLAIN = ("mdav", "v_mdav", "tour")
+_AUTO = "auto"  # with the recipe's effort
 _UNITED = (("t_close_anneal", (("effort", "fast"),)), ("t_close_merge", ()))  # and parameters that save time
 _RANKED = ("t_first", "k_first", "t_close_merge", "steered")  # these need an order on all confidential columns
 _ANY = ("t_close_merge", "k_first")
@@ -179,6 +180,7 @@ def _for_both(ways: Sequence[Way], recipe: Recipe, asked: Explore, *, close: boo
         efforts = dict.fromkeys(way.refine for way in ways if way.refine is not None)
         strong = [Way(method, None, given=given) for method, given in _UNITED]
         strong += [Way(_PLAIN[0], effort) for effort in efforts]
+        strong += [Way(_AUTO, effort) for effort in dict.fromkeys(efforts_of(recipe, asked))]
     for way in strong:
         yield way._replace(attacker="algorithm")
     for way in ways:
@@ -236,6 +238,9 @@ def _ways(table: Table, recipe: Recipe, asked: Explore, d: int, *, close: bool) 
     yield from starmap(Way, product(dict.fromkeys(methods), dict.fromkeys(efforts)))
     if usual and len(efforts) == 1 and d > 1:  # after refinement they differ little, where nothing else is required
         yield Way(methods[0], "fast")
+    if asked.methods is None and not close and "optimal_univariate" not in methods:
+        for effort in dict.fromkeys(efforts_of(recipe, asked)):
+            yield Way(_AUTO, effort)
 
 
 def _suiting(table: Table, recipe: Recipe, d: int, *, close: bool) -> Iterator[str]:
