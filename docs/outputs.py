@@ -41,6 +41,7 @@ _TABLE = re.compile(r"^<!-- (?P<what>fields|options|parameters) of (?P<name>\w+)
 _TITLE = re.compile(r'title="(?P<name>[^"]+)"')
 _NOT_RUN = ("make", "pip", "git")
 _MEANS = {"make demo": "shoal demo demo"}
+_PROGRESS = re.compile(r"\[\d+/\d+\] .* s$|compiling the kernels, once")  # durations differ from run to run
 _CUT = "…\n"
 
 
@@ -322,8 +323,8 @@ def _at(folder: Path) -> Iterator[None]:
 
 
 def _tidy(printed: str) -> str:
-    """Return a text without blanks at the ends of lines and without empty lines around it."""
-    lines = "\n".join(line.rstrip() for line in printed.splitlines()).strip("\n")
+    """Return a text without progress lines, blanks at the ends of lines, and empty lines around it."""
+    lines = "\n".join(line.rstrip() for line in printed.splitlines() if not _PROGRESS.match(line)).strip("\n")
     return f"{lines}\n" if lines else ""
 
 

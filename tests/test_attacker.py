@@ -29,7 +29,7 @@ def people(n: int = 60, seed: int = 0) -> pa.Table:
 
 
 BASE: dict[str, Any] = {"quasi": ["age", "rooms"], "confidential": ["pay"], "k": 3}
-QUICK: dict[str, Any] = {**BASE, "set": {"seconds": 0.1}}
+QUICK: dict[str, Any] = {**BASE, "effort": "fast"}
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ QUICK: dict[str, Any] = {**BASE, "set": {"seconds": 0.1}}
         ({"t": 0.3, "attacker": "table"}, "table"),
         ({"method": "mdav", "t": 0.3}, "algorithm"),
         ({"method": "mdav", "t": 0.3, "attacker": "table"}, "table"),
-        ({"method": "mdav", "require": {"p": 2}, "refine": "fast"}, "algorithm"),
+        ({"method": "mdav", "require": {"p": 2}, "effort": "fast"}, "algorithm"),
         ({"method": "t_close_merge", "t": 0.3}, "algorithm"),
         ({"method": "t_close_merge", "t": 0.3, "attacker": "table"}, "table"),
         ({"method": "t_close_merge", "t": 0.3, "set": {"first": "k_first"}}, "table"),
@@ -87,7 +87,7 @@ WEAK: dict[str, tuple[dict[str, Any], str]] = {
 @pytest.mark.parametrize("case", WEAK)
 def test_the_audit_says_no_more_than_the_atoms_allow(case: str) -> None:
     more, knows = WEAK[case]
-    done = shoal.protect(doubled(), {**BASE, "set": {"seconds": 0.1} if more["method"] == "auto" else {}, **more})
+    done = shoal.protect(doubled(), {**BASE, "effort": "fast" if more["method"] == "auto" else {}, **more})
     assert done.audit.attacker is not None
     assert done.audit.attacker.knows == knows
 
@@ -117,7 +117,7 @@ def test_auto_looks_at_single_confidential_values_only_if_the_attacker_knows_the
 def test_report_evidence_and_json_say_it(tmp_path: Path, run: Any) -> None:
     shoal.write_table(people(), tmp_path / "in.csv")
     line = ("--quasi", "age,rooms", "--confidential", "pay", "--identifier", "who", "--k", "3", "--t", "0.3", "--json")
-    files = ("--report", tmp_path / "r.html", "--evidence", tmp_path / "e.json", "--set", "seconds=0.1")
+    files = ("--report", tmp_path / "r.html", "--evidence", tmp_path / "e.json", "--effort", "fast")
     for attacker, words in (("algorithm", "at most 1 in 3, even for someone who knows"), ("table", "k = 3 is counted")):
         out = tmp_path / f"{attacker}.csv"
         ran = run("protect", tmp_path / "in.csv", "-o", out, *line, *files, "--attacker", attacker, "--force")
@@ -162,7 +162,7 @@ def test_with_subjects_the_largest_share_of_an_atom_is_named() -> None:
 
 @pytest.mark.parametrize(
     ("method", "more"),
-    [("auto", {"seconds": 0.1}), ("t_close_anneal", {"effort": "fast"}), ("t_close_merge", {"first": "pcp"})],
+    [("auto", {"effort": "fast"}), ("t_close_anneal", {"effort": "fast"}), ("t_close_merge", {"first": "pcp"})],
 )
 def test_replays_find_equal_classes_of_an_exchangeable_run(method: str, more: dict[str, Any]) -> None:
     table = people() if method != "t_close_merge" else people().set_column(0, "age", pa.array(np.arange(60) * 7 % 61))

@@ -152,7 +152,7 @@ class TestAnUndeclaredPromise:
     @pytest.mark.parametrize(
         "more",
         [
-            {"refine": "fast"},
+            {"effort": "fast"},
             {"t": 0.5, "confidential": ["ill"]},
             {"require": {"l_distinct": 2}, "confidential": ["ill"]},
             {"release": "anatomy", "confidential": ["ill"]},

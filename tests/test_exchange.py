@@ -88,7 +88,7 @@ DEMANDS: dict[str, dict[str, Any]] = {
     "e": {"require": {"e": 3}},
     "people": {"require": {"dominance": 0.6}},
     "mdav, then t": {"method": "mdav", "set": {}, "t": 0.3},
-    "mdav, refined, then p": {"method": "mdav", "set": {}, "refine": "fast", "require": {"p": 2}},
+    "mdav, refined, then p": {"method": "mdav", "set": {}, "effort": "fast", "require": {"p": 2}},
 }
 
 

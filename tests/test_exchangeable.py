@@ -259,7 +259,7 @@ class Whole:
 @pytest.fixture(autouse=True)
 def little_effort(monkeypatch: pytest.MonkeyPatch) -> None:
     """Unite atoms with little effort: the steps are the same, and every world takes them all."""
-    monkeypatch.setitem(unite.EFFORTS, "default", unite.EFFORTS["fast"])
+    monkeypatch.setattr(unite, "effort_for", lambda *_: unite.Effort(250_000, 1, 1, 1, 60, 0))
 
 
 def most_likely_link(case: Whole, most: int) -> tuple[float, float] | None:

@@ -98,7 +98,7 @@ class TestVersions:
 
     def test_method_and_scaling_are_written_in(self) -> None:
         recipe = shoal.Recipe.from_toml('quasi = ["a"]')
-        assert (recipe.method, recipe.set, recipe.unset) == ("mdav", {"scale": "standard"}, {"k"})
+        assert (recipe.method, recipe.set, recipe.unset) == ("mdav", {"scale": "standard"}, {"k", "effort"})
         assert 'method = "mdav"' in recipe.to_toml()
         assert any("method = mdav is kept" in note for note in recipe.notes)
         assert any("scale = standard is kept" in note for note in recipe.notes)

@@ -7,6 +7,7 @@ import pickle
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -180,36 +181,70 @@ class TestASettingStatedTwice:
 
 class TestDefaultsAreResolvedLast:
     def test_defaults_can_be_told_from_what_was_given(self) -> None:
-        assert (Recipe(quasi=["a"]).k, Recipe(quasi=["a"]).unset) == (5, {"k", "method"})
-        assert Recipe(quasi=["a"], k=5, method="mdav").unset == set()
-        assert Recipe(quasi=["a"], require={"k": 5}).unset == {"method"}
-        assert Recipe(quasi=["a"], method="").unset == {"k", "method"}
+        assert (Recipe(quasi=["a"]).k, Recipe(quasi=["a"]).unset) == (5, {"k", "method", "effort"})
+        assert Recipe(quasi=["a"], k=5, method="mdav", effort="fast").unset == set()
+        assert Recipe(quasi=["a"], require={"k": 5}).unset == {"method", "effort"}
+        assert Recipe(quasi=["a"], method="").unset == {"k", "method", "effort"}
 
     def test_equal_recipes_have_one_fingerprint_whatever_was_given(self) -> None:
-        plain, explicit = Recipe(quasi=["a"]), Recipe(quasi=["a"], k=5, method="mdav")
+        plain, explicit = Recipe(quasi=["a"]), Recipe(quasi=["a"], k=5, method="auto", effort="default")
         assert (plain, plain.fingerprint, repr(plain)) == (explicit, explicit.fingerprint, repr(explicit))
         assert plain.to_dict() == explicit.to_dict()
 
     @pytest.mark.parametrize("copied", [copy.deepcopy, lambda recipe: pickle.loads(pickle.dumps(recipe))])
     def test_copies(self, copied: Callable[[Recipe], Recipe]) -> None:
         again = copied(Recipe(quasi=["a"]))
-        assert (again, again.unset) == (Recipe(quasi=["a"]), {"k", "method"})
+        assert (again, again.unset) == (Recipe(quasi=["a"]), {"k", "method", "effort"})
 
     def test_replace_keeps_every_field_and_override_resolves_defaults_anew(self) -> None:
         plain = Recipe(**CLOSE)
-        assert (replace(plain, t=0.2).method, plain.override(t=0.2).method) == ("mdav", "auto")
+        assert (replace(plain, method="mdav").effort, plain.override(method="mdav").effort) == ("default", None)
         assert Recipe(**CLOSE, method="mdav").override(t=0.2).method == "mdav"
         assert plain.override(require={"k": 9}).k == 9
         with pytest.raises(shoal.ParameterError, match="k is set to 5 and required at 3"):
             replace(plain, require={"k": 3})
 
-    def test_a_saved_recipe_names_the_method_only_if_somebody_chose_it(self, tmp_path: Path) -> None:
+    def test_a_saved_recipe_names_the_method_and_the_effort(self, tmp_path: Path) -> None:
         shoal.save_recipe(Recipe(**CLOSE), tmp_path / "default.toml")
         shoal.save_recipe(Recipe(**CLOSE, method="mdav"), tmp_path / "chosen.toml")
-        assert Recipe.load(tmp_path / "default.toml") == Recipe.load(tmp_path / "chosen.toml")
-        found = [Recipe.load(tmp_path / name).override(t=0.2).method for name in ("default.toml", "chosen.toml")]
-        assert found == ["auto", "mdav"]
-        assert 'method = "mdav"' in Recipe(**CLOSE).to_toml(complete=True)  # as a report shows it
+        found = [Recipe.load(tmp_path / name) for name in ("default.toml", "chosen.toml")]
+        assert [(one.method, one.effort) for one in found] == [("auto", "default"), ("mdav", None)]
+        text = (tmp_path / "default.toml").read_text()
+        assert 'method = "auto"' in text
+        assert 'effort = "default"' in text
+
+
+class TestEffort:
+    def test_methods_that_search_take_it_and_others_are_refined(self) -> None:
+        found = [Recipe(quasi=["a"], method=method, effort="fast") for method in ("auto", "anneal", "mdav")]
+        assert [(one.effort, one.refinement) for one in found] == [("fast", None), ("fast", None), ("fast", "fast")]
+        named = [Recipe(quasi=["a"], method=method) for method in ("anneal", "blocks", "mdav")]
+        assert [(one.effort, one.refinement) for one in named] == [("default", None), ("default", None), (None, None)]
+
+    @pytest.mark.parametrize("old", [{"refine": "best"}, {"set": {"effort": "best"}}])
+    def test_old_names(self, old: dict[str, Any]) -> None:
+        found = Recipe(quasi=["a"], **old)
+        assert found == Recipe(quasi=["a"], effort="best")
+        assert "is now called effort" in found.notes[0]
+        with pytest.raises(shoal.ParameterError, match="is the old name of effort"):
+            Recipe(quasi=["a"], effort="fast", **old)
+
+    def test_seconds_became_the_deadline(self) -> None:
+        found = Recipe(quasi=["a"], set={"seconds": 3, "scale": "range"})
+        assert (found.deadline, found.set) == (3.0, {"scale": "range"})
+
+    @pytest.mark.parametrize(("given", "seconds"), [(5, 5.0), ("90s", 90.0), ("1.5min", 90.0), ("2 h", 7200.0)])
+    def test_deadlines(self, given: Any, seconds: float) -> None:
+        assert Recipe(quasi=["a"], deadline=given).deadline == seconds
+
+    @pytest.mark.parametrize("given", [0, -1, "soon", "5 days", "0s"])
+    def test_what_is_no_deadline(self, given: Any) -> None:
+        with pytest.raises(shoal.ParameterError, match="deadline must be a number of seconds > 0, or a time"):
+            Recipe(quasi=["a"], deadline=given)
+
+    def test_a_deadline_cannot_be_replayed(self) -> None:
+        with pytest.raises(shoal.ParameterError, match="deadline is not possible with a requirement that repeats"):
+            Recipe(quasi=["a"], confidential=["b"], deadline=9, require={"exchangeability": 3})
 
 
 def test_a_second_recipe_parses_no_file_again(monkeypatch: pytest.MonkeyPatch) -> None:

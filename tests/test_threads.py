@@ -143,7 +143,7 @@ def test_refined_classes_do_not_depend_on_it(size: int, monkeypatch: pytest.Monk
         one, two, seven = with_each(
             monkeypatch,
             lambda given=given, method=method: (
-                shoal.microaggregate(points, 4, method, refine="fast", seed=3, **given).labels
+                shoal.microaggregate(points, 4, method, effort="fast", seed=3, **given).labels
             ),
         )
         assert np.array_equal(one, two)
@@ -177,7 +177,7 @@ def test_an_option_of_the_command_line(run: Callable, tmp_path: Path, monkeypatc
     monkeypatch.setattr(refining, "together", together)
     before, found = pa.cpu_count(), []
     for threads in (1, 2, 7):
-        options = ["--quasi", "a,b", "--refine", "fast", "--row-order", "keep", "--json", "--threads", threads]
+        options = ["--quasi", "a,b", "--effort", "fast", "--row-order", "keep", "--json", "--threads", threads]
         ran = run("protect", "in.csv", "-o", f"{threads}.csv", *options)
         assert ran.code == 0, ran.err
         told = json.loads(ran.out)

@@ -1,7 +1,7 @@
 """Progress reports of long work, independent of who displays them.
 
-Work calls :func:`stage`, :func:`report`, :func:`say` and :func:`expect`; a caller that displays them (the command line,
-the web application) wraps the work in :func:`listening`. Without a listener all four do nothing.
+Work calls :func:`stage`, :func:`report`, :func:`say`, :func:`finished` and :func:`expect`; a caller that displays them
+(the command line, the web application) wraps the work in :func:`listening`. Without a listener they do nothing.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import NamedTuple, Protocol
+
+TRIAL = "shoal-trial"  #: name of threads whose work may be abandoned
 
 
 class Enough(Exception):  # noqa: N818 - not an error: the listener has seen enough
@@ -28,14 +30,22 @@ class Listener(Protocol):
     def say(self, text: str) -> None:
         """Receive a message."""
 
+    def finished(self, text: str) -> None:
+        """Receive a line about a finished part of the work, for a display without a bar."""
+
 
 _listener: ContextVar[Listener | None] = ContextVar("shoal_progress", default=None)
 
 
+def listener() -> Listener | None:
+    """Return the listener of the current work, if any."""
+    return _listener.get()
+
+
 @contextmanager
-def listening(listener: Listener) -> Iterator[None]:
-    """Send the progress of all work inside the block to `listener`."""
-    token = _listener.set(listener)
+def listening(who: Listener) -> Iterator[None]:
+    """Send the progress of all work inside the block to a listener."""
+    token = _listener.set(who)
     try:
         yield
     finally:
@@ -44,20 +54,26 @@ def listening(listener: Listener) -> Iterator[None]:
 
 def stage(name: str) -> None:
     """Announce the start of a stage."""
-    if (listener := _listener.get()) is not None:
-        listener.stage(name)
+    if (one := _listener.get()) is not None:
+        one.stage(name)
 
 
 def report(done: int, total: int) -> None:
     """Report the progress of the current stage."""
-    if (listener := _listener.get()) is not None:
-        listener.report(done, total)
+    if (one := _listener.get()) is not None:
+        one.report(done, total)
 
 
 def say(text: str) -> None:
     """Send a message."""
-    if (listener := _listener.get()) is not None:
-        listener.say(text)
+    if (one := _listener.get()) is not None:
+        one.say(text)
+
+
+def finished(text: str) -> None:
+    """Send a line about a finished part of the work."""
+    if (one := _listener.get()) is not None:
+        one.finished(text)
 
 
 class _Sentences(NamedTuple):
@@ -75,11 +91,14 @@ class _Sentences(NamedTuple):
         """Forward a message."""
         self.listener.say(text)
 
+    def finished(self, text: str) -> None:
+        """Ignore it."""
+
 
 def expect(seconds: Callable[[], float]) -> None:
     """Announce how long the work will take; `seconds` estimates it, and is called only if a listener wants to know."""
-    listener = _listener.get()
-    if listener is not None and (show := getattr(listener, "expect", None)) is not None:
-        with listening(_Sentences(listener)):
+    one = _listener.get()
+    if one is not None and (show := getattr(one, "expect", None)) is not None:
+        with listening(_Sentences(one)):
             found = seconds()
         show(found)

@@ -83,7 +83,7 @@ def test_a_chain_is_walked_where_classes_change() -> None:
 
 @pytest.mark.parametrize(("attacker", "verdict"), [("algorithm", "withstood"), ("table", "succeeded")])
 def test_auto_withstands_the_attacker_that_it_is_asked_to(attacker: str, verdict: str) -> None:
-    found = attempt(people(60), "auto", 3, t=0.25, attacker=attacker, set={"seconds": 0.01})
+    found = attempt(people(60), "auto", 3, t=0.25, attacker=attacker, set={"effort": "fast"})
     assert found.verdict == verdict
     assert ("whoever knows all links outside an atom" in found.sentence) is (attacker == "algorithm")
 

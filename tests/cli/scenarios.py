@@ -596,6 +596,56 @@ def _(folder: Path) -> list[str]:
     return ["explore", "people.csv", "--quasi", "age,income", "-o", "people.csv", "--force"]
 
 
+def targeted(folder: Path, target: str, *more: str, text: str = PEOPLE) -> list[str]:
+    """Return the command that ranks releases by models of a column."""
+    (folder / "people.csv").write_text(text)
+    return ["explore", "people.csv", "--quasi", "age,income", "--target", target, *more, "-o", "page.html"]
+
+
+@scenario("Explore: a target that is not a column", 2)
+def _(folder: Path) -> list[str]:
+    return targeted(folder, "regoin")
+
+
+@scenario("Explore: a target that is a quasi-identifier", 2)
+def _(folder: Path) -> list[str]:
+    return targeted(folder, "income")
+
+
+@scenario("Explore: a target that is removed", 2)
+def _(folder: Path) -> list[str]:
+    return targeted(folder, "name", "--identifier", "name")
+
+
+@scenario("Explore: a target with one value", 3)
+def _(folder: Path) -> list[str]:
+    rows = "".join(f"{i},{i * 7 % 50},north\n" for i in range(50))
+    return targeted(folder, "region", text="age,income,region\n" + rows)
+
+
+@scenario("Explore: a target with too many classes", 3)
+def _(folder: Path) -> list[str]:
+    rows = "".join(f"{i},{i * 7 % 50},c{i}\n" for i in range(50))
+    return targeted(folder, "region", text="age,income,region\n" + rows)
+
+
+@scenario("Explore: a target with a rare class", 3)
+def _(folder: Path) -> list[str]:
+    rows = "".join(f"{i},{i * 7 % 50},{SECRET}{i > 46}\n" for i in range(50))
+    return targeted(folder, "region", text="age,income,region\n" + rows)
+
+
+@scenario("Explore: releases without a target", 2)
+def _(folder: Path) -> list[str]:
+    (folder / "people.csv").write_text(PEOPLE)
+    return ["explore", "people.csv", "--quasi", "age,income", "--releases", "swap"]
+
+
+@scenario("Explore: ε and a target", 2)
+def _(folder: Path) -> list[str]:
+    return targeted(folder, "region", "--epsilon", "1", "--bounds", "age=0:120,income=0:100000")
+
+
 @scenario("An impossible date format", 2)
 def _(folder: Path) -> list[str]:
     return command(folder, "--datetime", "%s")
@@ -1226,7 +1276,7 @@ def _(folder: Path) -> list[str]:
 
 @scenario("ε of original records, refined", 2)
 def _(folder: Path) -> list[str]:
-    return grouped(folder, "--refine", "fast")
+    return grouped(folder, "--effort", "fast")
 
 
 @scenario("Audit: ε of a table by itself", 2)

@@ -16,7 +16,7 @@ import shoal
 from shoal.flow.stages.encode import confidential_arrays
 from shoal.kernels.arithmetic.class_statistics import sse
 from shoal.kernels.models.demands import demands_of
-from shoal.kernels.repair.unite import EFFORTS, alternatives
+from shoal.kernels.repair.unite import Effort, alternatives
 from shoal.types import Points
 
 _spec = importlib.util.spec_from_file_location(
@@ -156,7 +156,7 @@ class TestChoices:
         confidential = confidential_arrays(self.pay, 48)
         demands = demands_of(Points(self.x, confidential=confidential), 3, 0.25)
         atoms = shoal.microaggregate(self.x, 3).labels
-        found = alternatives(self.x, atoms, demands, EFFORTS["fast"], 0, 20)
+        found = alternatives(self.x, atoms, demands, Effort(250_000, 1, 1, 1, 60, 0), 0, 20)
         assert len({labels.tobytes() for labels in found}) == len(found) == 20
         lost = [sse(self.x, labels) for labels in found]
         assert lost == sorted(lost)

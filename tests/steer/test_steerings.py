@@ -114,7 +114,7 @@ class TestRegion:
         assert crossing[-1] <= 5  # at most what is left over in each of five regions
 
     def test_refinement_respects_it(self) -> None:
-        assert self.crossing(100, refine="fast") <= 5
+        assert self.crossing(100, effort="fast") <= 5
 
     def test_what_leaves_and_what_was_lost_are_of_the_real_attributes(self) -> None:
         survey = shoal.survey(500)

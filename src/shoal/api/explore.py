@@ -25,6 +25,7 @@ def explore(
     k: Sequence[int] | int | None = None,
     t: Sequence[float] | float | None = None,
     methods: Sequence[str] | None = None,
+    effort: Sequence[str] | str | None = None,
     refine: Sequence[str] | None = None,
     seconds: float = 60.0,
     sample: int = 20_000,
@@ -33,6 +34,8 @@ def explore(
     max_loss: float | None = None,
     max_risk: float | None = None,
     jobs: int = 2,
+    target: str | None = None,
+    releases: Sequence[str] | None = None,
     epsilon: float | Mapping[str, float] | None = None,
     bounds: Mapping[str, Sequence[float]] | str | None = None,
     claim: str | None = None,
@@ -53,18 +56,23 @@ def explore(
         For a file: where to write the recipe of the recommended setting. It is an error if no setting is recommended.
     force
         Replace these files if they exist.
-    k, t, methods, refine
+    k, t, methods, effort
         What to try, in every combination. Default: k of 3, 5, 10, 25 and the recipe's; the recipe's t; methods that
-        suit the recipe; its refinement, or none and ``"fast"``. In `refine`, ``"none"`` is not to refine.
+        suit the recipe; its effort, or none and ``"fast"``. In `effort`, ``"none"`` is not to refine. `refine` is its
+        old name.
     seconds, jobs
-        Budget of time, and number of settings that run at once. What fits is computed from counts, never from a clock:
-        the same arguments give the same result on every machine.
+        Time limit of the whole search, and number of settings that run at once. Settings that do not fit, by estimates
+        from counts, are left out; those that are not finished by then are abandoned, and ``stopped`` says so. Figures
+        of a setting are the same on every machine.
     sample
         Largest number of records to look at; of a larger table a random sample is drawn.
     loss, risk
         The two measures that settings are compared by, both in percent; the risk is ``dld`` by default.
     max_loss, max_risk
         Their largest allowed values. With one of them the other measure is minimised; with both or none, their mean.
+    target, releases
+        Rank methods and releases by what a model keeps that predicts this column: trained on the release, tested on
+        records that were set aside, next to the risks of the release. Needs scikit-learn (``shoal[target]``).
     epsilon, bounds, claim
         Weigh noise, as the release ``laplace`` adds it, against the loss of microaggregation: settings are compared by
         the expected il_sse, nothing is drawn, and the least is recommended. Fields of the recipe, of the same names.
@@ -81,8 +89,8 @@ def explore(
     >>> found.ran, found.recommended.name
     ('4 of 4 settings fit into 60 s on 2 cores', 'tour, k = 10')
     """
-    lists = (_tuple(k), _tuple(t), _tuple(methods), _tuple(refine))
-    asked = Explore(*lists, seconds, sample, loss, risk, max_loss, max_risk, jobs)
+    lists = (_tuple(k), _tuple(t), _tuple(methods), _tuple(refine if effort is None else effort))
+    asked = Explore(*lists, seconds, sample, loss, risk, max_loss, max_risk, jobs, target, _tuple(releases))
     made = with_noise(recipe_of(recipe, fields, explore), epsilon, bounds, claim)
     if is_place(frame):
         page, saved = path_or_none(output), path_or_none(save_recipe)

@@ -9,7 +9,10 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from shoal.deadline import stopping_after
+from shoal.errors import ParameterError
 from shoal.flow.classes.microaggregate import bound_points, microaggregate_points
+from shoal.parameters import shown
+from shoal.recipe.contents import seconds_in
 from shoal.types import Certificate, Partition
 
 
@@ -63,7 +66,12 @@ def microaggregate(
         if old in params:
             warnings.warn(f"{old} is now called {new}", DeprecationWarning, stacklevel=2)
     effort, deadline = params.pop("refine", effort), params.pop("seconds", deadline)
-    with stopping_after(deadline):
+    if deadline is not None and seconds_in(deadline) is None:
+        raise ParameterError(
+            f"microaggregate: deadline must be a number of seconds > 0, got {shown(deadline)}. Correct it, or leave it "
+            "out."
+        )
+    with stopping_after(seconds_in(deadline)):
         return microaggregate_points(X, k, method, confidential, seed, effort, steer, require or {}, params, attacker)
 
 

@@ -7,7 +7,7 @@ import math
 import sys
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -382,6 +382,28 @@ class Bar:
         if seconds > _LONG:
             self.say(f"This takes {_about(seconds)}.")
 
+    def finished(self, text: str) -> None:
+        """Ignore it: the bar shows how much is done."""
+
+
+class Lines:
+    """Shows the progress of work as lines on standard error, where no bar can be drawn."""
+
+    def stage(self, name: str) -> None:
+        """Ignore stages, which are short."""
+
+    def report(self, done: int, total: int) -> None:
+        """Ignore it: a finished part has its line."""
+
+    def say(self, text: str) -> None:
+        """Print a message."""
+        self.finished(text)
+
+    def finished(self, text: str) -> None:
+        """Print a line; one that nobody can read must not stop the work."""
+        with suppress(OSError):
+            typer.echo(text, err=True)
+
 
 class Pipe:
     """Says in a pipe how long the work takes; shows no progress."""
@@ -395,20 +417,24 @@ class Pipe:
     def say(self, text: str) -> None:
         """Ignore messages."""
 
+    def finished(self, text: str) -> None:
+        """Ignore it."""
+
     def expect(self, seconds: float) -> None:
         """Print how long the work takes, unless that is short."""
         if seconds > _LONG:
-            typer.echo(f"This takes {_about(seconds)}.", err=True)
+            with suppress(OSError):
+                typer.echo(f"This takes {_about(seconds)}.", err=True)
 
 
 @contextmanager
-def progress_bar(*, quiet: bool = False) -> Iterator[None]:
-    """Show progress on a terminal; in a pipe, only how long the work takes; if quiet, nothing."""
+def progress_bar(*, quiet: bool = False, lines: bool = False) -> Iterator[None]:
+    """Show progress on a terminal; in a pipe, only how long the work takes, or `lines`; if quiet, nothing."""
     if quiet:
         yield
         return
     if not sys.stderr.isatty():
-        with progress.listening(Pipe()):
+        with progress.listening(Lines() if lines else Pipe()):
             yield
         return
     from rich.console import Console

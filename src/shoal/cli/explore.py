@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from shoal.cli import _options as o
+from shoal.cli._stopping import leave_without_threads, stoppable_search
 from shoal.cli._tables import print_json, print_table, progress_bar, summary_of
+from shoal.progress import Enough
 
 if TYPE_CHECKING:
     from shoal.types import Explored, Setting
@@ -28,8 +30,10 @@ def explore(
     ] = None,
     k: Annotated[str | None, o.option("A,B,…", "Class sizes to try.", "--k", usual="3,5,10,25")] = None,
     t: Annotated[str | None, o.option("A,B,…", "Values of t (t-closeness, 0 to 1) to try.", "--t")] = None,
-    refine: Annotated[str | None, o.option("A,B,…", "Refinement efforts to try: none, fast, default, best.")] = None,
-    seconds: Annotated[float, o.option("", "Time budget in seconds, estimated and not measured.")] = 60.0,
+    effort: Annotated[
+        str | None, o.option("A,B,…", "Efforts to try: none, fast, default, best.", "--effort", "--refine")
+    ] = None,
+    seconds: Annotated[float, o.option("", "Time limit of the whole search, in seconds.")] = 60.0,
     jobs: Annotated[int, o.option("", "Settings that run in parallel.")] = 2,
     sample: Annotated[int, o.option("", "Largest number of records; a larger file is sampled.")] = 20_000,
     loss: Annotated[str, o.option("", "Measure of loss to compare by: il_sse or il.")] = "il_sse",
@@ -43,6 +47,10 @@ def explore(
     max_risk: Annotated[
         float | None, o.option("PERCENT", "Largest risk in percent; recommends the least loss within it.")
     ] = None,
+    target: Annotated[
+        str | None, o.option("COLUMN", "Rank releases by models that predict this column.", "--target")
+    ] = None,
+    releases: Annotated[str | None, o.option("A,B,…", "Releases to rank, with --target.")] = None,
     recipe: Annotated[Path | None, o.option("R.toml", "Recipe with the fields that do not vary.")] = None,
     save_recipe: Annotated[Path | None, o.option("R.toml", "Write the recommended recipe to this file.")] = None,
     force: Annotated[bool, o.option("", "Replace the page and the recipe if they exist.", "--force")] = False,
@@ -52,8 +60,9 @@ def explore(
 ) -> None:
     """Try methods, class sizes and values of t on a file, plot loss against risk, and recommend a setting.
 
-    With --epsilon, noise is weighed against microaggregation loss, and the least sum is recommended. The same file and
-    options give the same result on every machine.
+    With --epsilon, noise is weighed against microaggregation loss, and the least sum is recommended. A signal (Ctrl-C)
+    or the end of the time stops the search; what has finished is written. A setting has the same figures on every
+    machine.
     """
     said = o.read(given)
     noise = {name: said.pop(name, None) for name in ("epsilon", "bounds", "claim")}
@@ -62,41 +71,56 @@ def explore(
     made = o.recipe_from(recipe, said, "explore")
     import shoal
 
-    with progress_bar(quiet=json):
-        found = shoal.explore(
-            source,
-            made,
-            output=output,
-            save_recipe=save_recipe,
-            force=force,
-            k=o.numbers("--k", k, int),  # type: ignore[arg-type]
-            t=o.numbers("--t", t, float),
-            methods=None if methods is None else o.names(methods),
-            refine=None if refine is None else o.names(refine),
-            seconds=seconds,
-            sample=sample,
-            loss=loss,
-            risk=risk,
-            max_loss=max_loss,
-            max_risk=max_risk,
-            jobs=jobs,
-            **noise,
-        )
+    try:
+        with progress_bar(quiet=json, lines=True), stoppable_search() as stop:
+            found = shoal.explore(
+                source,
+                made,
+                output=output,
+                save_recipe=save_recipe,
+                force=force,
+                k=o.numbers("--k", k, int),  # type: ignore[arg-type]
+                t=o.numbers("--t", t, float),
+                methods=None if methods is None else o.names(methods),
+                effort=None if effort is None else o.names(effort),
+                seconds=seconds,
+                sample=sample,
+                loss=loss,
+                risk=risk,
+                max_loss=max_loss,
+                max_risk=max_risk,
+                jobs=jobs,
+                target=target,
+                releases=None if releases is None else o.names(releases),
+                **noise,
+            )
+    except Enough:
+        typer.echo("shoal: Stopped before any setting had finished. Nothing was written.", err=True)
+        leave_without_threads(stop.code)
+        raise typer.Exit(stop.code) from None
     with summary_of(str(output or save_recipe or source)):
         if json:
             print_json(found.to_dict())
-            return
-        if found.epsilon is None:
-            _print_frontier(found)
         else:
-            _print_expected(found)
-        _print_rest(found)
-        for path, what in (
-            (output, "The frontier" if found.epsilon is None else "The curves"),
-            (save_recipe, "The recipe"),
-        ):
-            if path is not None:
-                typer.echo(f"{what}: {path}")
+            _print_found(found, output, save_recipe)
+    if found.stopped:
+        code = stop.code if stop.number else 0
+        leave_without_threads(code)
+        raise typer.Exit(code)
+
+
+def _print_found(found: Explored, output: Path | None, save_recipe: Path | None) -> None:
+    if found.target:
+        _print_kept(found)
+    elif found.epsilon is None:
+        _print_frontier(found)
+    else:
+        _print_expected(found)
+    _print_rest(found)
+    saved = save_recipe if found.recommended is not None else None
+    for path, what in ((output, "The frontier" if found.epsilon is None else "The curves"), (saved, "The recipe")):
+        if path is not None:
+            typer.echo(f"{what}: {path}")
 
 
 def _not_in(path: Path | None, noise: dict[str, Any]) -> dict[str, Any]:
@@ -123,6 +147,30 @@ def _print_frontier(found: Explored) -> None:
     each = ", for each attacker" if both else ""
     title = f"Settings that no other beats in both loss and risk{each}, {found.records:,} records"
     print_table(title, heads, rows, right=range(1, len(heads) - 1 - both), fold=(0,) if both else ())
+
+
+def _print_kept(found: Explored) -> None:
+    """Print a table for each guarantee: scores of models on the release, and its risks."""
+    first = found.originals
+    typer.echo(
+        f"Models that predict {found.target}, trained on {found.records // 2:,} records and tested on untouched ones. "
+        f"On the originals, gradient boosting has an {found.score} of {first['boosting']:.3f}, the linear model "
+        f"{first['linear']:.3f}; the change in brackets is in thousandths."
+    )
+    heads = (
+        "Setting",
+        f"Boosting\n{found.score}",
+        f"Linear\n{found.score}",
+        "Singled out\n(control)",
+        "Membership",
+        "Copied",
+    )
+    for guarantee, some in found.guarantees.items():
+        rows = [[f"{'* ' * (one is found.recommended)}{one.method}", *one.kept] for one in some]
+        weaker = "" if any(one.keeps and one.meets for one in some) else " (weaker than the recipe)"
+        print_table(f"{guarantee}{weaker}", heads, rows, right=range(1, 6), fold=(0,), whole=range(1, 6))
+    for sentence in found.explanations:
+        typer.echo(sentence)
 
 
 def _print_expected(found: Explored) -> None:
@@ -162,5 +210,7 @@ def _print_rest(found: Explored) -> None:
         typer.echo(f"{count:,} setting{'s' if count > 1 else ''} could not be run: {note}")
     for note in found.notes:
         typer.echo(note)
+    if found.stopped:
+        typer.echo(f"Not finished: {'; '.join(found.unfinished)}.")
     typer.echo(f"{found.ran}.")
     typer.echo(f"Recommended: {found.reason}" if found.recommended is not None else found.reason)

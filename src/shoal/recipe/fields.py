@@ -205,7 +205,7 @@ class RecipeFields(Settings):
     )] = field(default_factory=dict)
     seed: Annotated[int, Param(
         "Random seed", low=0, group=METHOD, example="1",
-        more="[anneal](methods/anneal.md), [auto](methods/auto.md) and [refine](refine.md) use it.",
+        more="[anneal](methods/anneal.md), [auto](methods/auto.md) and [refine](effort.md) use it.",
     )] = 0
     epsilon: Annotated[float | Mapping[str, float] | None, Param(
         "Privacy budget ε for --release laplace, or A=NUMBER,… by column", words="a number > 0", check=contents.budget,

@@ -35,10 +35,56 @@ def render(found: Explored) -> str:
         rule=found.rule,
         failed=_by_note((one for one in found.settings if one.state == "failed"), "name"),
         skipped=[setting.name for setting in found.settings if setting.state == "left out"],
+        unfinished=found.unfinished,
+        stopped=found.stopped,
         source=shlex.quote(found.source or "IN"),
         toml=found.toml,
-        **(_by_risk(found, best) if found.epsilon is None else _by_noise(found, best)),
+        **_contents(found, best),
     )
+
+
+def _contents(found: Explored, best: Setting | None) -> dict[str, Any]:
+    if found.target:
+        return _by_target(found, best)
+    return _by_risk(found, best) if found.epsilon is None else _by_noise(found, best)
+
+
+def _by_target(found: Explored, best: Setting | None) -> dict[str, Any]:
+    """Return the contents of the page that ranks releases by what a model keeps, a table for each guarantee."""
+    heads = ("setting", f"boosting {found.score}", f"linear {found.score}", "singled out (control)", "membership")
+    facts = (
+        ()
+        if best is None
+        else zip(("boosting", "linear", "singled out", "membership", "copied"), best.kept, strict=True)
+    )
+    tables = []
+    for guarantee, some in found.guarantees.items():
+        rows = []
+        for one in some:
+            said = "recommended" if one is best else "" if one.keeps and one.meets else "weaker than the recipe"
+            style = "best" if one is best else "below" if said else ""
+            rows.append((style, [one.method, *one.kept, said]))
+        tables.append((guarantee, rows))
+    models = (
+        f"trained on the release of {found.records // 2:,} records, tested on untouched records; the change against "
+        "models trained on the originals, in brackets, is in thousandths. On the originals: boosting "
+        f"{found.originals['boosting']:.3f}, linear {found.originals['linear']:.3f}."
+    )
+    return {
+        "title": "What a model keeps",
+        "claim": "",
+        "facts": list(facts),
+        "charts": [],
+        "reading": [
+            (f"Models of {found.target},", found.score, models),
+            *((name, "", text.strip()) for name, _, text in (one.partition(":") for one in found.explanations)),
+        ],
+        "heads": (*heads, "copied", ""),
+        "rows": [],
+        "tables": tables,
+        "weaker": {},
+        "notes": [f"{found.ran}.", *found.notes],
+    }
 
 
 def _by_note(some: Iterable[Setting], what: str) -> dict[str, list[str]]:

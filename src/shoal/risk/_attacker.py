@@ -11,9 +11,9 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kernels.space.nearest_own import Masked, as_near, different
+from shoal.kernels.space.nearest_own import Links, Masked, different
 from shoal.parameters import Param
-from shoal.types import Coded, Comparison, some_of, sort_keys
+from shoal.types import Comparison, some_of, sort_keys
 
 
 def within_ranks(
@@ -186,13 +186,13 @@ class Linking(NamedTuple):
     comparison: Comparison
     masked: Masked
     rows: NDArray[np.int64]  #: the records to be linked
-    x: NDArray[np.float64] | Coded  #: their original values
+    links: Links  #: these records, and what they became
     places: dict[str, tuple[int, ...]]
 
     def ties(self, known: Sequence[str]) -> NDArray[np.int64]:
         """Return how many masked records are as near as the right one; 0 if one is nearer."""
         columns = np.array(sorted(j for name in known for j in self.places[name]))
-        return np.asarray(as_near(self.x, self.masked.of_row[self.rows], self.masked, columns))
+        return np.asarray(self.links.as_near(columns))
 
     def told(self, linked: NDArray[np.float64]) -> str:
         """Return the sentence about the sample, with the standard error of the mean, in percent."""
@@ -210,7 +210,8 @@ def linking(comparison: Comparison, sample: int | None, masked: Masked, sets: in
     rows = np.arange(n)
     if size < n:
         rows = np.sort(np.random.default_rng(comparison.seed).choice(n, size, replace=False))
-    return Linking(comparison, masked, rows, comparison.original[rows], comparison.places)
+    links = Links(comparison.original[rows], masked.of_row[rows], masked, sets)
+    return Linking(comparison, masked, rows, links, comparison.places)
 
 
 def credit(ties: NDArray[np.int64]) -> NDArray[np.float64]:

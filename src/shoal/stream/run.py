@@ -77,6 +77,9 @@ class Telling:
     def report(self, done: int, total: int) -> None:
         """Ignore progress: the total is unknown."""
 
+    def finished(self, text: str) -> None:
+        """Ignore finished parts: a stream has none."""
+
 
 def run_stream(
     source: str,

@@ -24,7 +24,8 @@ class Setting:
     seconds
         Estimated time, by which the settings to run are chosen; computed from counts, never from a clock.
     state
-        ``ran``; ``failed``, with the reason in `note`; or ``left out``, because it did not fit into the time.
+        ``ran``; ``failed``, with the reason in `note`; ``left out``, because by its estimate it did not fit into the
+        time; or ``not finished`` when the search stopped.
     loss, risk
         Readings of the two measures by which settings are compared; NaN if undefined. Where noise is weighed, the
         loss is the expected one, and there is no risk.
@@ -54,6 +55,8 @@ class Setting:
         compares settings that withstand someone who knows the algorithm, that of ``table`` all.
     variant
         What tells it apart from a setting with the same method and refinement.
+    guarantee
+        With a target: its guarantee, in words. Only settings with the same one are compared.
     """
 
     recipe: Mapping[str, Any] = field(repr=False)
@@ -73,6 +76,19 @@ class Setting:
     attacker: str = ""
     frontiers: tuple[str, ...] = ()
     variant: str = ""
+    guarantee: str = ""
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """With a target: two scores with their change in thousandths, and three risks, as text."""
+        r = self.readings
+        return (
+            f"{r['boosting']:.3f} ({r['boosting_change']:+.0f})",
+            f"{r['linear']:.3f} ({r['linear_change']:+.0f})",
+            f"{r['singled_out']:.0f} % ({r['singled_out_control']:.0f} %)",
+            f"{r['membership']:.0f} %",
+            f"{r['copied']:.0f} %",
+        )
 
     @property
     def method(self) -> str:
@@ -132,6 +148,8 @@ class Setting:
         k, t = self.asked
         found: dict[str, Any] = {"method": self.recipe["method"], "refine": self.refine, "k": k, "t": t}
         found |= {"attacker": self.attacker or None}
+        if self.guarantee:
+            found |= {"release": self.recipe.get("release", "centroid"), "guarantee": self.guarantee}
         found |= {"meets": self.meets, "state": self.state, "seconds": round(self.seconds, 3)}
         if self.state == "ran":
             found |= {"loss": _plain(self.loss), "risk": _plain(self.risk), "achieved_k": self.k}
@@ -197,7 +215,7 @@ class Explored:
     Attributes
     ----------
     settings
-        Every setting to try, including those that failed or did not fit into the time.
+        Every setting to try, including those that failed, did not fit into the time, or did not finish.
     recommended
         The recommended one; None if none keeps the given limits.
     reason
@@ -209,7 +227,7 @@ class Explored:
     records, whole
         Number of records used, and of records in the table.
     seconds, jobs
-        The time limit, and how many settings ran at once.
+        The time limit of the whole search, and how many settings ran at once.
     toml
         The recipe of the recommended setting, for the whole table.
     source
@@ -225,6 +243,12 @@ class Explored:
     attacker
         If requirements look at confidential values: the attacker that the recipe must withstand. There are two
         frontiers then, and the recommended setting is on that of this attacker. Else "".
+    stopped
+        Why the search ended before all settings had finished: ``the time was up`` or ``the search was stopped``. Else
+        "".
+    target, score, originals
+        With a target: the column that models predict, the name of their score, and the scores of models that are
+        trained on the original records.
     """
 
     settings: tuple[Setting, ...]
@@ -245,6 +269,10 @@ class Explored:
     stand_ins: bool = False
     demands: Mapping[str, float] = field(default_factory=dict)
     attacker: str = ""
+    stopped: str = ""
+    target: str = ""
+    score: str = ""
+    originals: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def frontiers(self) -> dict[str, tuple[Setting, ...]]:
@@ -285,6 +313,26 @@ class Explored:
         return tuple(sorted((s for s in self.settings if s.frontier), key=lambda s: (s.loss, -s.risk)))
 
     @property
+    def guarantees(self) -> dict[str, tuple[Setting, ...]]:
+        """With a target: the settings that ran by their guarantee, each from the best gradient boosting."""
+        ran = sorted(
+            (one for one in self.settings if one.state == "ran" and one.guarantee),
+            key=lambda s: (not s.meets, s.guarantee.split(",")[0], s.asked[0], s.guarantee, -s.readings["boosting"]),
+        )
+        return {name: tuple(s for s in ran if s.guarantee == name) for name in dict.fromkeys(s.guarantee for s in ran)}
+
+    @property
+    def explanations(self) -> tuple[str, ...]:
+        """With a target: what the risks in the tables mean."""
+        return (
+            "Singled out: guesses with random attributes of the release that describe exactly one original record, and "
+            "in brackets exactly one record of the control, by chance.",
+            "Membership: how often an outlier of the table is nearer to the release than one of the control; 50 % is "
+            "guessing.",
+            "Copied: unique original combinations of quasi-identifiers that the release reproduces.",
+        )
+
+    @property
     def ways(self) -> dict[str, tuple[Setting, ...]]:
         """The settings that ran, by method and division of ε, each by k."""
         ran = [setting for setting in self.settings if setting.state == "ran"]
@@ -311,12 +359,18 @@ class Explored:
     @property
     def ran(self) -> str:
         """The numbers of settings, in words."""
-        count = {state: sum(s.state == state for s in self.settings) for state in ("ran", "failed", "left out")}
+        count = {state: sum(s.state == state for s in self.settings) for state in ("ran", "failed")}
         tried = count["ran"] + count["failed"]
-        said = f"{tried:,} of {len(self.settings):,} settings fit into {self.seconds:g} s"
-        if self.jobs > 1:
-            said += f" on {self.jobs} cores"
+        within = f"fit into {self.seconds:g} s" + (f" on {self.jobs} cores" if self.jobs > 1 else "")
+        said = f"{tried:,} of {len(self.settings):,} settings " + (
+            f"ran before {self.stopped}" if self.stopped else within
+        )
         return said + (f"; {count['failed']:,} of them could not be run" if count["failed"] else "")
+
+    @property
+    def unfinished(self) -> tuple[str, ...]:
+        """The names of the settings that were not finished when the search stopped."""
+        return tuple(setting.name for setting in self.settings if setting.state == "not finished")
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values, as in the JSON of ``shoal explore``."""
@@ -329,15 +383,21 @@ class Explored:
             **({} if self.epsilon is None else noise),
             "demands": dict(self.demands),
             "seconds": self.seconds,
+            **({"stopped": self.stopped} if self.stopped else {}),
             "settings": [setting.to_dict() for setting in self.settings],
             "frontier": [setting.to_dict() for setting in self.frontier],
             **(self._of_attackers() if self.attacker else {}),
+            **(self._of_target() if self.target else {}),
             "recommended": None if self.recommended is None else self.recommended.to_dict(),
             "reason": self.reason,
             "rule": self.rule,
             "recipe": self.recipe,
             "notes": list(self.notes),
         }
+
+    def _of_target(self) -> dict[str, Any]:
+        ranked = {name: [one.name for one in some] for name, some in self.guarantees.items()}
+        return {"target": self.target, "score": self.score, "originals": dict(self.originals), "guarantees": ranked}
 
     def _of_attackers(self) -> dict[str, Any]:
         frontiers = {name: [one.to_dict() for one in some] for name, some in self.frontiers.items()}

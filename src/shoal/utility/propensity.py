@@ -68,10 +68,58 @@ class Levels(NamedTuple):
         before, after = self.codes.before[::so_many], self.codes.after[::so_many]
         return self._replace(codes=self.codes._replace(before=before, after=after))
 
-    def terms(self, side: int, begin: int, out: NDArray[np.float64]) -> None:
-        """Fill in the terms of some records."""
-        codes = self.codes.after if side else self.codes.before
-        out[:] = codes[begin : begin + len(out), None] == self.levels
+    def at(self, side: int, begin: int, end: int) -> NDArray[np.int64]:
+        """Return the term of each of some records, from 1; 0 for the reference."""
+        codes = (self.codes.after if side else self.codes.before)[begin:end] + 1  # −1 is missing
+        term = np.zeros(max(int(codes.max(initial=0)), int(self.levels.max(initial=-1)) + 1) + 1, np.int64)
+        term[self.levels + 1] = np.arange(1, self.width + 1)
+        return np.asarray(term[codes])
+
+
+class Terms(NamedTuple):
+    """Terms of some records: a matrix of intercept and numbers, and for each column of categories the one that is 1."""
+
+    numbers: NDArray[np.float64]  #: (m, 1 + terms of numbers)
+    levels: list[NDArray[np.int64]]  #: for each column: the term of each record, from 1; 0 for the reference
+    widths: list[int]  #: terms of each column
+
+    def dot(self, at: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the linear predictor of each record."""
+        d = self.numbers.shape[1]
+        found = self.numbers @ at[:d]
+        for level, width in zip(self.levels, self.widths, strict=True):
+            found += np.concatenate(([0.0], at[d : d + width]))[level]
+            d += width
+        return np.asarray(found)
+
+    def sums(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the weighted sum of each term."""
+        levels = (
+            np.bincount(level, weights, width + 1)[1:] for level, width in zip(self.levels, self.widths, strict=True)
+        )
+        return np.concatenate((weights @ self.numbers, *levels))
+
+    def products(self, weights: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+        """Return the weighted sum of the product of every two terms, from counts where both are categories."""
+        ones = np.ones(len(self.numbers)) if weights is None else weights
+        weighted, d = self.numbers * ones[:, None], self.numbers.shape[1]
+        found = np.zeros((d + sum(self.widths),) * 2)
+        found[:d, :d] = self.numbers.T @ weighted
+        starts = np.cumsum([d, *self.widths]).tolist()
+        for a, (level, width) in enumerate(zip(self.levels, self.widths, strict=True)):
+            own = slice(starts[a], starts[a + 1])
+            for j in range(d):
+                found[own, j] = np.bincount(level, weighted[:, j], width + 1)[1:]
+            found[:d, own] = found[own, :d].T
+            found[own, own] = np.diag(found[own, 0])  # a record has one term of a column
+            for b in range(a):
+                cells = np.bincount(
+                    level * (self.widths[b] + 1) + self.levels[b], ones, (width + 1) * (self.widths[b] + 1)
+                )
+                other = slice(starts[b], starts[b + 1])
+                found[own, other] = cells.reshape(width + 1, -1)[1:, 1:]
+                found[other, own] = found[own, other].T
+        return found
 
 
 def columns_of(comparison: Comparison) -> list[Square | Levels]:
@@ -133,7 +181,7 @@ def fitted(columns: list[Square | Levels], n: int) -> State:
 
 def rank(columns: list[Square | Levels], n: int) -> int:
     """Return the number of terms without the intercept, not counting those that others imply."""
-    curvature = sum(X.T @ X for _, X in _blocks(columns, n))
+    curvature = sum(terms.products() for _, terms in _blocks(columns, n))
     return int(np.linalg.matrix_rank(curvature, tol=_SAME * n, hermitian=True)) - 1
 
 
@@ -143,28 +191,30 @@ def _look(at: NDArray[np.float64], columns: list[Square | Levels], n: int) -> St
     sides = [np.zeros(len(at)), np.zeros(len(at))]  # separate, so that equal tables cancel exactly
     curvature = ridge * np.eye(len(at))
     likelihood, squares = -ridge / 2 * float(at @ at), 0.0
-    for side, X in _blocks(columns, n):
-        away = X @ at
+    for side, terms in _blocks(columns, n):
+        away = terms.dot(at)
         p = 0.5 * (1.0 + np.tanh(0.5 * away))
         wrong = 1.0 - p if side else p
-        sides[side] += wrong @ X
-        curvature += X.T @ (X * (p * (1.0 - p))[:, None])
+        sides[side] += terms.sums(wrong)
+        curvature += terms.products(p * (1.0 - p))
         likelihood -= float(np.logaddexp(0.0, -away if side else away).sum())
         squares += float(((p - 0.5) ** 2).sum())
     return State(at, likelihood, sides[1] - sides[0] - ridge * at, curvature, squares)
 
 
-def _blocks(columns: list[Square | Levels], n: int) -> Iterator[tuple[int, NDArray[np.float64]]]:
-    """Yield the terms of originals (0) and masked records (1), in blocks."""
-    width = 1 + sum(column.width for column in columns)
+def _blocks(columns: list[Square | Levels], n: int) -> Iterator[tuple[int, Terms]]:
+    """Yield the terms of originals (0) and masked records (1), in blocks; those of numbers come first."""
+    numbers = [column for column in columns if isinstance(column, Square)]
+    levels = [column for column in columns if isinstance(column, Levels)]
     for side in (0, 1):
         for begin in range(0, n, _BLOCK):
-            X = np.ones((min(_BLOCK, n - begin), width), order="F")
+            end = min(begin + _BLOCK, n)
+            X = np.ones((end - begin, 1 + sum(column.width for column in numbers)), order="F")
             at = 1
-            for column in columns:
+            for column in numbers:
                 column.terms(side, begin, X[:, at : at + column.width])
                 at += column.width
-            yield side, X
+            yield side, Terms(X, [one.at(side, begin, end) for one in levels], [one.width for one in levels])
 
 
 @dataclass(frozen=True)
@@ -178,7 +228,7 @@ class Propensity(Measure):
 
     **Guarantee.** 0 if the regression finds no difference at all; 0.25 if it separates all records.
 
-    **Complexity.** O(n p²) for p terms, a few times.
+    **Complexity.** O(n (p + c)²) for p terms of numbers and c columns of categories, a few times.
 
     **Departures.** A masked record stays near its original, unlike one drawn at random, so the ratio is below 1 more
     often than for synthetic data. A ridge of 10⁻⁹ per record keeps coefficients finite.

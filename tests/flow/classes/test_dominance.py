@@ -90,7 +90,7 @@ def test_it_is_reported_with_three_digits_where_it_depends_on_what_is_not_releas
     ("bound", "more"),
     [
         (0.4, {}),
-        (0.15, {"refine": "fast"}),
+        (0.15, {"effort": "fast"}),
         (0.15, {"strata": ["s"]}),
         (0.4, {"require": {"l_distinct": 3}}),
         (0.15, {"t": 0.3}),

@@ -62,9 +62,9 @@ def models(asked: dict[str, Any]) -> int:
 def test_what_is_required_holds_and_refinement_keeps_it(
     method: str, confidential: list[str], asked: dict[str, Any]
 ) -> None:
-    settings = {"set": {"seconds": 0.3}} if method == "auto" else {}
+    settings = {"effort": "fast"} if method == "auto" else {}
     recipe = {**BASE, "confidential": confidential, "require": asked, "method": method, **settings}
-    plain, refined = shoal.protect(FRAME, recipe), shoal.protect(FRAME, {**recipe, "refine": "fast"})
+    plain, refined = shoal.protect(FRAME, recipe), shoal.protect(FRAME, {**recipe, "effort": "fast"})
     for done in (plain, refined):
         assert done.partition.sizes.min() >= 4
         assert len(required(done)) > (1 if "k" not in asked else 0)
@@ -74,7 +74,7 @@ def test_what_is_required_holds_and_refinement_keeps_it(
 
 
 @pytest.mark.parametrize(("confidential", "asked"), ASKED, ids=IDS)
-@pytest.mark.parametrize("more", [{}, {"refine": "fast"}, {"method": "auto", "set": {"seconds": 0.1}}])
+@pytest.mark.parametrize("more", [{}, {"effort": "fast"}, {"method": "auto", "effort": "fast"}])
 def test_what_is_required_holds_for_unions_of_atoms(
     confidential: list[str], asked: dict[str, Any], more: dict[str, Any]
 ) -> None:
@@ -109,7 +109,7 @@ def test_strata_hold_it_too() -> None:
 @pytest.mark.parametrize("method", ["mdav", "individual_ranking", "auto", "v_mdav"])
 @pytest.mark.parametrize("refine", [None, "fast"])
 def test_k_counts_subjects(method: str, refine: str | None) -> None:
-    settings = {"set": {"seconds": 0.3}} if method == "auto" else {}
+    settings = {"effort": "fast"} if method == "auto" else {}
     recipe = {**BASE, "subject": "person", "method": method, "refine": refine, **settings}
     done = shoal.protect(FRAME, recipe)
     asked = [f for f in done.audit.findings if f.required is not None]
@@ -223,7 +223,7 @@ class TestBarePoints:
     @pytest.mark.parametrize("method", ["mdav", "p_sensitive", "auto"])
     @pytest.mark.parametrize("refine", [None, "fast"])
     def test_what_is_required_holds(self, method: str, refine: str | None) -> None:
-        more = {"p_sensitive": {"p": 2}, "auto": {"seconds": 0.3}}.get(method, {})
+        more = {"p_sensitive": {"p": 2}, "auto": {"effort": "fast"}}.get(method, {})
         part = shoal.microaggregate(
             self.X, 4, method, confidential=self.GRADE, refine=refine, require={"l_distinct": 3}, **more
         )

@@ -46,7 +46,7 @@ def achieved(done: shoal.Protected) -> list[float]:
 @pytest.mark.parametrize("method", ["mdav", "v_mdav", "tour", "t_close_merge", "k_first"])
 def test_refinement_keeps_k_and_t_and_lowers_the_loss(method: str, more: dict[str, Any]) -> None:
     recipe = {**RECIPE, **more, "method": method}
-    plain, refined = shoal.protect(FRAME, recipe), shoal.protect(FRAME, {**recipe, "refine": "fast"})
+    plain, refined = shoal.protect(FRAME, recipe), shoal.protect(FRAME, {**recipe, "effort": "fast"})
     for done in (plain, refined):
         assert max(achieved(done)) <= 0.2
         assert done.partition.sizes.min() >= 3
@@ -55,7 +55,7 @@ def test_refinement_keeps_k_and_t_and_lowers_the_loss(method: str, more: dict[st
 
 @pytest.mark.parametrize("more", CONFIDENTIAL)
 def test_without_a_method_auto_chooses_and_says_which(more: dict[str, Any]) -> None:
-    done = shoal.protect(FRAME, {**RECIPE, **more, "set": {"seconds": 0.5}})
+    done = shoal.protect(FRAME, {**RECIPE, **more, "effort": "fast"})
     ranked = all(name != "illness" or "taxonomies" in more for name in more["confidential"])
     taken = f"auto chose {'t_first' if ranked else 't_close_merge'}, refined with effort fast"
     assert done.recipe.method == "auto"
@@ -66,8 +66,7 @@ def test_without_a_method_auto_chooses_and_says_which(more: dict[str, Any]) -> N
 @pytest.mark.parametrize("more", CONFIDENTIAL)
 @pytest.mark.parametrize("method", ["mdav", "tour", "auto"])
 def test_unions_of_atoms_are_close(method: str, more: dict[str, Any]) -> None:
-    quick = {"set": {"seconds": 0.2}} if method == "auto" else {"refine": "fast"}
-    done = shoal.protect(FRAME, {**RECIPE, **more, **quick, "method": method, "attacker": "algorithm"})
+    done = shoal.protect(FRAME, {**RECIPE, **more, "effort": "fast", "method": method, "attacker": "algorithm"})
     atoms, labels = done.partition.blocks[0].atoms, done.partition.labels
     assert max(achieved(done)) <= 0.2
     assert done.audit.attacker.knows == "algorithm"
@@ -77,13 +76,13 @@ def test_unions_of_atoms_are_close(method: str, more: dict[str, Any]) -> None:
 
 def test_auto_loses_less_than_the_methods_of_the_papers() -> None:
     recipe = {**RECIPE, "confidential": ["pay"]}
-    ours = shoal.protect(FRAME, {**recipe, "set": {"seconds": 1.0}}).readings["il_sse"]
+    ours = shoal.protect(FRAME, {**recipe, "effort": "fast"}).readings["il_sse"]
     for method in ("t_close_merge", "k_first", "t_first", "steered"):
         assert ours < shoal.protect(FRAME, {**recipe, "method": method}).readings["il_sse"]
 
 
 def test_no_time_no_refinement() -> None:
-    done = shoal.protect(FRAME, {**RECIPE, "confidential": ["pay"], "set": {"seconds": 0.0}})
+    done = shoal.protect(FRAME, {**RECIPE, "confidential": ["pay"], "effort": "fast"})
     assert "auto chose t_first, not refined" in done.partition.note
     assert max(achieved(done)) <= 0.2
 
@@ -102,12 +101,12 @@ def test_auto_is_heard_before_it_begins() -> None:
             said.append(text)
 
     with listening(Listener()):
-        shoal.protect(FRAME, {**RECIPE, "confidential": ["pay"], "set": {"seconds": 0.5}})
+        shoal.protect(FRAME, {**RECIPE, "confidential": ["pay"], "effort": "fast"})
     assert any(text.startswith("auto chose t_first") for text in said)
 
 
 def test_strata_are_compared_with_the_whole_table() -> None:
-    recipe = {**RECIPE, "confidential": ["grade"], "strata": ["s"], "method": "mdav", "refine": "fast"}
+    recipe = {**RECIPE, "confidential": ["grade"], "strata": ["s"], "method": "mdav", "effort": "fast"}
     done = shoal.protect(FRAME, recipe)
     assert len(achieved(done)) == 2  # over the quasi-identifiers, and with the stratum
     pairs = set(zip(done.partition.labels.tolist(), FRAME["s"].to_pylist(), strict=True))
@@ -117,7 +116,7 @@ def test_strata_are_compared_with_the_whole_table() -> None:
 def test_strata_that_differ_too_much_are_refused_and_nothing_leaves() -> None:
     apart = FRAME.append_column("r", pa.array(np.where(np.asarray(FRAME["pay"]) > 5000, "rich", "poor")))
     with pytest.raises(shoal.DataError, match=r"t must be at least 0\.\d+, got 0\.2: a stratum of 'r' has no less"):
-        shoal.protect(apart, {**RECIPE, "confidential": ["pay"], "strata": ["r"], "method": "mdav", "refine": "fast"})
+        shoal.protect(apart, {**RECIPE, "confidential": ["pay"], "strata": ["r"], "method": "mdav", "effort": "fast"})
 
 
 @pytest.mark.parametrize(
@@ -148,7 +147,7 @@ def test_what_cannot_be_is_one_sentence(recipe: dict[str, Any], message: str) ->
 @pytest.mark.parametrize("refine", [None, "fast"])
 def test_bare_points(method: str, refine: str | None) -> None:
     X, pay = np.column_stack([FRAME["age"], FRAME["size"]]), np.asarray(FRAME["pay"])
-    given: dict[str, Any] = {"seconds": 0.3} if method == "auto" else {}
+    given: dict[str, Any] = {"effort": "fast"} if method == "auto" else {}
     part = shoal.microaggregate(X, 3, method=method, confidential=pay, t=0.25, refine=refine, **given)
     table = pa.table({"class": part.labels, "pay": pay})
     assert shoal.audit(table, ["class"], ["pay"], require={"k": 3, "t": 0.25}).holds
@@ -167,7 +166,7 @@ def test_n_t_closeness_from_file_to_file(tmp_path: Path) -> None:
     rows = "".join(f"{age},{age * 10 + i % 7}\n" for i, age in enumerate(ages))
     (tmp_path / "in.csv").write_text(f"age,pay\n{rows}")
     recipe = {"quasi": ["age"], "confidential": ["pay"], "k": 3, "t": 0.2, "n": 50, "exact_means": True}
-    recipe["set"] = {"seconds": 0.3}
+    recipe["effort"] = "fast"
     done = shoal.protect_file(tmp_path / "in.csv", tmp_path / "out.csv", recipe)
     assert "." in (tmp_path / "out.csv").read_text()  # means of integers, which are no integers
     asked = [f for f in done.audit.findings if f.model == "n_t_closeness"]

@@ -105,7 +105,7 @@ def test_classes_of_households_have_room_for_several_of_persons() -> None:
 @pytest.mark.parametrize("end", ["csv", "parquet"])
 def test_files_strata_weights_and_refinement(tmp_path: Path, end: str) -> None:
     shoal.write_table(FRAME, tmp_path / f"in.{end}")
-    recipe = {**RECIPE, "strata": ["region"], "weight": "w", "refine": "fast"}
+    recipe = {**RECIPE, "strata": ["region"], "weight": "w", "effort": "fast"}
     done = shoal.protect_file(tmp_path / f"in.{end}", tmp_path / f"out.{end}", recipe)
     for names in (HOUSEHOLD, PERSON):
         assert min(map(len, households(FRAME, done.data, [*names, "region"]).values())) >= 4

@@ -90,7 +90,7 @@ def test_households_of_one_change_nothing() -> None:
 @pytest.mark.parametrize("end", ["csv", "parquet"])
 def test_files_with_strata_weights_and_refinement(tmp_path: Path, end: str) -> None:
     shoal.write_table(FRAME, tmp_path / f"in.{end}")
-    recipe = {**RECIPE, "strata": ["region"], "weight": "w", "refine": "fast", "confidential": ["ill"]}
+    recipe = {**RECIPE, "strata": ["region"], "weight": "w", "effort": "fast", "confidential": ["ill"]}
     done = shoal.protect_file(tmp_path / f"in.{end}", tmp_path / f"out.{end}", recipe)
     found = classes(FRAME, done.data, [*RECIPE["quasi"], "region"])
     assert min(map(len, found.values())) >= 4

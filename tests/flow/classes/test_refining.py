@@ -34,7 +34,7 @@ TWO = {"blocks": [["a", "c"], ["b", "d"]]}
 @pytest.mark.parametrize("more", [{}, {"strata": ["s"]}, TWO, {"strata": ["s"], **TWO}, {"weight": "w"}])
 def test_the_audit_holds_and_no_more_is_lost(method: str, more: dict[str, Any]) -> None:
     recipe = {**RECIPE, **more, "method": method, **({"set": {"effort": "fast"}} if method == "anneal" else {})}
-    plain, refined = shoal.protect(FRAME, recipe), shoal.protect(FRAME, {**recipe, "refine": "fast"})
+    plain, refined = shoal.protect(FRAME, recipe), shoal.protect(FRAME, {**recipe, "effort": "fast"})
     assert all(finding.holds for finding in refined.audit.findings if finding.required is not None)
     for before, after in zip(plain.partition.blocks, refined.partition.blocks, strict=True):
         assert before.attributes == after.attributes
@@ -47,7 +47,7 @@ def test_the_audit_holds_and_no_more_is_lost(method: str, more: dict[str, Any]) 
 
 
 def test_classes_do_not_cross_strata() -> None:
-    done = shoal.protect(FRAME, {**RECIPE, "strata": ["s"], "refine": "fast"})
+    done = shoal.protect(FRAME, {**RECIPE, "strata": ["s"], "effort": "fast"})
     pairs = set(zip(done.partition.labels.tolist(), FRAME["s"].to_pylist(), strict=True))
     assert len(pairs) == len(done.partition.blocks[0].sizes)
 
@@ -56,31 +56,31 @@ def test_classes_do_not_cross_strata() -> None:
 def test_a_method_of_one_coordinate(method: str) -> None:
     quasi = ["a"] if method == "optimal_univariate" else ["a", "b"]
     recipe = {"quasi": quasi, "k": 4, "method": method}
-    plain, refined = shoal.protect(FRAME, recipe), shoal.protect(FRAME, {**recipe, "refine": "fast"})
+    plain, refined = shoal.protect(FRAME, recipe), shoal.protect(FRAME, {**recipe, "effort": "fast"})
     assert refined.readings["il_sse"] == pytest.approx(plain.readings["il_sse"], rel=1e-9)  # the optimum already
 
 
 def test_points() -> None:
     x = np.random.default_rng(0).normal(size=(90, 3))
-    plain, refined = shoal.microaggregate(x, 5), shoal.microaggregate(x, 5, refine="fast", seed=2)
+    plain, refined = shoal.microaggregate(x, 5), shoal.microaggregate(x, 5, effort="fast", seed=2)
     assert sse(x, refined.labels) < sse(x, plain.labels)
     assert np.bincount(refined.labels).min() >= 5
-    assert np.array_equal(refined.labels, shoal.microaggregate(x, 5, refine="fast", seed=2).labels)
+    assert np.array_equal(refined.labels, shoal.microaggregate(x, 5, effort="fast", seed=2).labels)
 
 
 def test_the_note_of_the_method_stays() -> None:
     x = np.random.default_rng(0).normal(size=(30, 1))
-    assert shoal.microaggregate(x, 3, method="auto", refine="fast").note.startswith("auto chose optimal_univariate")
+    assert shoal.microaggregate(x, 3, method="auto", effort="fast").note.startswith("auto chose optimal_univariate")
 
 
 def test_what_promises_nothing_is_not_refined_nor_certified() -> None:
     recipe = {**RECIPE, "method": "mic1d"}
     with pytest.raises(shoal.ParameterError, match=r"Mic1d: refine cannot be used, .* Choose another method"):
-        shoal.protect(FRAME, {**recipe, "refine": "fast"})
+        shoal.protect(FRAME, {**recipe, "effort": "fast"})
     with pytest.raises(shoal.ParameterError, match=r"Mic1d: nothing can be certified, .* Leave out --certify"):
         shoal.protect(FRAME, recipe, certify=True)
     with pytest.raises(shoal.ParameterError, match="Mic1d: refine cannot be used"):
-        shoal.microaggregate(np.random.default_rng(0).normal(size=(20, 2)), 3, method="mic1d", refine="fast")
+        shoal.microaggregate(np.random.default_rng(0).normal(size=(20, 2)), 3, method="mic1d", effort="fast")
 
 
 @pytest.mark.parametrize("effort", ["most", "", "Fast", "fats"])
@@ -96,7 +96,7 @@ def test_the_command(tmp_path: Path, run: Callable) -> None:
     shoal.write_table(FRAME, tmp_path / "in.csv")
     arguments = ["protect", tmp_path / "in.csv", "-o", tmp_path / "out.csv", "--quasi", "a,b,c,d", "--k", 4, "--force"]
     plain = json.loads(run(*arguments, "--json").out)
-    refined = json.loads(run(*arguments, "--refine", "fast", "--save-recipe", tmp_path / "r.toml", "--json").out)
+    refined = json.loads(run(*arguments, "--effort", "fast", "--save-recipe", tmp_path / "r.toml", "--json").out)
     assert plain["fingerprint"] != refined["fingerprint"]
     assert refined["recipe"]["refine"] == "fast"
     assert refined["readings"]["il_sse"] < plain["readings"]["il_sse"]
@@ -110,8 +110,8 @@ def test_the_command(tmp_path: Path, run: Callable) -> None:
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        (["--refine", "most"], "refine"),
-        (["--refine", "fast", "--method", "mic1d"], "refine cannot be used"),
+        (["--effort", "most"], "refine"),
+        (["--effort", "fast", "--method", "mic1d"], "refine cannot be used"),
         (["--certify", "--method", "mic1d"], "nothing can be certified"),
     ],
 )

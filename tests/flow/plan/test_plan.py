@@ -49,7 +49,7 @@ def test_all_refusals_come_together() -> None:
         "strata": ["region"],
         "k": 5,
         "require": {"p": 2},
-        "refine": "default",
+        "effort": "default",
         "method": "mic1d",
         "weight": "w",
         "blocks": [["age"], ["pay"]],

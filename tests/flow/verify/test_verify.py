@@ -159,7 +159,7 @@ class TestWhatIsTrue:
             {"orders": {"ill": ["none", "flu", "asthma", "ulcer"]}, "t": 0.5},
             {"taxonomies": {"ill": {"lungs": ["flu", "asthma"], "rest": ["ulcer", "none"]}}, "t": 0.6},
             {"text": {"missing": ["flu", "ulcer"]}},
-            {"refine": "fast"},
+            {"effort": "fast"},
         ],
         ids=str,
     )

@@ -18,7 +18,7 @@ from shoal.kernels.refine import refine as refining
 from shoal.kernels.refine.annealing import create, dissolve, ground, rotate, shift_or_swap
 from shoal.kernels.refine.class_state import arrange, between, laid_out, total_sse
 from shoal.kernels.refine.reblock import block_labels, cut_blocks, swept
-from shoal.kernels.refine.refine import EFFORTS, Effort, quick_start, refine
+from shoal.kernels.refine.refine import Effort, effort_for, quick_start, refine
 
 _spec = importlib.util.spec_from_file_location("codes", Path(__file__).parents[2] / "oracles" / "coded_tables.py")
 assert _spec is not None
@@ -112,7 +112,7 @@ def test_refinement_is_never_worse(seed: int, n: int, k: int, wide: int, numbers
 def test_refinement_reaches_the_loss_of_the_embedding(wide: int, numbers: int, k: int) -> None:
     x = codes.table(wide, 600, wide, numbers)
     labels = quick_start(x, k)
-    ours, theirs = (refine(one, labels, k, EFFORTS["fast"], 1) for one in (x, x.embedding()))
+    ours, theirs = (refine(one, labels, k, effort_for("fast", one, k), 1) for one in (x, x.embedding()))
     assert sse(x, ours) <= 1.01 * sse(x, theirs)
     assert sse(x, ours) < sse(x, labels)
 

@@ -15,7 +15,7 @@ from shoal.kernels.arithmetic.class_statistics import Classes, sse
 from shoal.kernels.bound.column_generation import column_bound, relaxation
 from shoal.kernels.refine import recombine as pricing_classes
 from shoal.kernels.refine.recombine import best_with, can_price, priced_classes
-from shoal.kernels.refine.refine import EFFORTS, Effort, refine
+from shoal.kernels.refine.refine import Effort, effort_for, refine
 
 _spec = importlib.util.spec_from_file_location(
     "oracle_priced", Path(__file__).parents[2] / "oracles" / "priced_classes.py"
@@ -67,7 +67,9 @@ def test_a_class_that_hides_the_rest_stays() -> None:
     rng = np.random.default_rng(3)
     far = 40.0 * np.array([[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, -1.0, 0.0]])
     x = np.concatenate((rng.normal(size=(60, 3)), far))
-    labels = np.append(refine(x[:60], random_partition(rng, 60, 3), 3, EFFORTS["fast"], 0), [20, 20, 20, 20])
+    labels = np.append(
+        refine(x[:60], random_partition(rng, 60, 3), 3, effort_for("fast", x[:60], 3), 0), [20, 20, 20, 20]
+    )
     labels = np.unique(labels, return_inverse=True)[1]
     found = priced_classes(x, labels, 3, 200)
     assert found is not None

@@ -13,10 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shoal.deadline import stopping_after
 from shoal.kernels.arithmetic.class_statistics import sse
 from shoal.kernels.refine import refine as refining
-from shoal.kernels.refine.refine import EFFORTS, Effort, quick_start, refine, seconds_of
-from shoal.kernels.runtime.jit import Watch, together
+from shoal.kernels.refine.refine import Effort, cost_to_refine, cost_to_start, effort_for, quick_start, refine
+from shoal.kernels.runtime.jit import together
 from shoal.progress import Enough, listening
 
 _spec = importlib.util.spec_from_file_location("oracle_moves", Path(__file__).parents[2] / "oracles" / "moves.py")
@@ -101,7 +102,7 @@ def test_never_below_the_optimum(seed: int, n: int, d: int, k: int, grid: int) -
     points = table(seed, n, d, grid)
     optimum = oracle.least(points.tolist(), k)
     for effort in ("fast", "default"):
-        found = refine(points, start(seed, n, k), k, EFFORTS[effort], seed)
+        found = refine(points, start(seed, n, k), k, effort_for(effort, points, k), seed)
         assert oracle.sse(points.tolist(), found.tolist()) >= optimum - 1e-12
 
 
@@ -109,7 +110,7 @@ def test_mostly_the_optimum() -> None:
     reached = 0
     for seed in range(10):
         points = table(seed, 9, 2)
-        found = refine(points, start(seed, 9, 2), 2, EFFORTS["default"], seed)
+        found = refine(points, start(seed, 9, 2), 2, effort_for("default", points, 2), seed)
         reached += sse(points, found) <= oracle.least(points.tolist(), 2) * (1 + 1e-9)
     assert reached >= 9
 
@@ -142,9 +143,12 @@ def test_equal_rows_and_a_single_class_stay() -> None:
 def test_other_seeds_go_other_ways_and_more_effort_pays() -> None:
     points = table(1, 120, 4)
     before = quick_start(points, 4)
-    losses = {name: [sse(points, refine(points, before, 4, EFFORTS[name], s)) for s in (0, 1)] for name in ("fast",)}
+    losses = {
+        name: [sse(points, refine(points, before, 4, effort_for(name, points, 4), s)) for s in (0, 1)]
+        for name in ("fast",)
+    }
     assert losses["fast"][0] != losses["fast"][1]
-    default = sse(points, refine(points, before, 4, EFFORTS["default"], 0))
+    default = sse(points, refine(points, before, 4, effort_for("default", points, 4), 0))
     assert default < min(losses["fast"]) < sse(points, before)
 
 
@@ -207,7 +211,7 @@ def test_all_rounds_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("large", [False, True])
-def test_time_is_up(monkeypatch: pytest.MonkeyPatch, large: bool) -> None:
+def test_a_deadline_ends_it(monkeypatch: pytest.MonkeyPatch, large: bool) -> None:
     if large:
         monkeypatch.setattr(refining, "WHOLE", 40)
         monkeypatch.setattr(refining, "_BLOCK", 20)
@@ -215,18 +219,18 @@ def test_time_is_up(monkeypatch: pytest.MonkeyPatch, large: bool) -> None:
     refine(points, before, 3, SHORT, 1)  # compiled by now
     for seconds in (0.0, 0.3):
         began = time.monotonic()
-        after = refine(points, before, 3, LONG, 1, seconds)
+        with stopping_after(seconds):
+            after = refine(points, before, 3, LONG, 1)
         assert seconds <= time.monotonic() - began < 5.0
         valid(points, before, after, 3)
     assert sse(points, after) < sse(points, before)
 
 
-def test_time_is_used_beyond_the_effort() -> None:
+def test_work_that_ends_in_time_is_the_same_with_a_deadline() -> None:
     points, before = table(5, 100, 3), start(5, 100, 3)
-    began = time.monotonic()
-    after = refine(points, before, 3, SHORT, 1, 0.5)
-    assert 0.5 <= time.monotonic() - began < 5.0
-    valid(points, before, after, 3)
+    with stopping_after(600):
+        after = refine(points, before, 3, SHORT, 1)
+    assert np.array_equal(after, refine(points, before, 3, SHORT, 1))
 
 
 class Listener:
@@ -322,13 +326,17 @@ def test_work_not_begun_gives_none(monkeypatch: pytest.MonkeyPatch) -> None:
             time.sleep(0.005)
         return item
 
-    assert together(work, range(3), Watch(time.monotonic() + 0.1)) == ([0, None, None], True)
+    with stopping_after(0.1):
+        assert together(work, range(3)) == ([0, None, None], True)
 
 
 # the computed change
 
 
 @pytest.mark.parametrize("n", [100, 1_080, 29_999, 30_001, 10**6, 10**8])
-def test_more_effort_takes_longer(n: int) -> None:
-    seconds = [seconds_of(EFFORTS[name], n, 5, 3) for name in ("fast", "default", "best")]
-    assert 0 < seconds[0] < seconds[1] < seconds[2]
+@pytest.mark.parametrize("d", [2, 13, 60])
+def test_more_effort_costs_more_and_default_about_three_times_mdav(n: int, d: int) -> None:
+    points = np.broadcast_to(0.0, (n, d))
+    costs = [cost_to_refine(effort_for(name, points, 3), points, 3) for name in ("fast", "default", "best")]
+    assert costs[0] <= costs[1] < costs[2]
+    assert costs[1] <= 1.01 * max(1.7e9, 1.7 * cost_to_start(points, 3))

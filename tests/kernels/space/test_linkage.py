@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.kernels.space import nearest_own as module
-from shoal.kernels.space.nearest_own import as_near, different
+from shoal.kernels.space.nearest_own import Links, as_near, different
 from shoal.points.nominal import Nominal
 from shoal.types import Column, Kind, Role, Taxonomy, coded
 
@@ -111,10 +111,12 @@ def test_categories_equal_the_transcription(n: int, k: int, number: bool, releas
     rows = list(zip(*[x.tolist()] * number, organ, town, strict=True))
     others = list(zip(*[np.round(x, 0).tolist()] * number, *(column.to_pylist() for column in masked), strict=True))
     found = different(Y)
-    for columns in ([number], [number, number + 1], list(range(number + 2))):
+    several = Links(X, found.of_row, found, sets=5)  # remembers what was nearer
+    for columns in ([number], [number, number + 1], list(range(number + 2)), [number + 1], [number, number + 1]):
         known = [measure if at in columns else None for at, measure in enumerate(each)]
-        ties = as_near(X, found.of_row, found, np.array(columns))
-        assert ties.tolist() == oracle["as_near_mixed"](rows, others, known)
+        expected = oracle["as_near_mixed"](rows, others, known)
+        assert as_near(X, found.of_row, found, np.array(columns)).tolist() == expected
+        assert several.as_near(np.array(columns)).tolist() == expected
 
 
 def test_two_threads_give_what_one_gives(monkeypatch: pytest.MonkeyPatch) -> None:

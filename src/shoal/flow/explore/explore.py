@@ -18,14 +18,13 @@ from shoal.flow.explore.run_setting import (
     Bench,
     Result,
     Strategy,
-    at_once,
-    fitting,
     of_records,
     protected,
     sampled,
     setting_of,
     stand_ins,
 )
+from shoal.flow.explore.search import Trial, at_once, deadline, fitting
 from shoal.flow.plan.declared_output import completed
 from shoal.flow.plan.estimate import counted
 from shoal.flow.plan.feasibility import demands, of_demands, unmet
@@ -153,10 +152,11 @@ def explore_frame(frame: Any, recipe: Recipe, asked: Explore) -> Explored:
     """Try settings on a frame of pandas, polars or pyarrow."""
     from shoal.io.sources.frame import Frame, index_as_columns
 
+    until = deadline(asked.seconds)
     data, unread = Frame().read(index_as_columns(frame, (*recipe.identifier, *recipe.columns(Role.SUBJECT)))[0])
     if covers_originals(recipe):
-        return _without_cells(data.num_rows, (*data.column_names, *unread), recipe, asked)
-    return _explore(Table(data, schema_for(data, recipe, None, unread)), recipe, asked)
+        return _without_cells(data.num_rows, (*data.column_names, *unread), recipe, asked, until)
+    return _explore(Table(data, schema_for(data, recipe, None, unread)), recipe, asked, until)
 
 
 def explore_file(
@@ -169,36 +169,40 @@ def explore_file(
     force: bool = False,
 ) -> Explored:
     """Try settings on a file; the page and the recommended recipe appear whole or not at all."""
-    from shoal.io.sinks._atomic import atomic
+    from shoal.io.sinks._atomic import atomic, check_target
     from shoal.report.frontier import render
 
     _keep_apart(source, target, save_recipe)
+    for path in (target, save_recipe):
+        if path is not None:
+            check_target(path, force=force)
+    progress.stage("Read")
+    found = replace(_of_file(source, recipe, asked), source=source.name)
+    best = found.recommended
+    if best is None and save_recipe is not None and not found.stopped:
+        raise GuaranteeError(f"{found.reason} Nothing was written.")
     with ExitStack() as stack:
-        page = None if target is None else stack.enter_context(atomic(target, force=force))
-        saved = None if save_recipe is None else stack.enter_context(atomic(save_recipe, force=force))
-        progress.stage("Read")
-        found = replace(_of_file(source, recipe, asked), source=source.name)
-        if saved is not None and save_recipe is not None:
-            if found.recommended is None:
-                raise GuaranteeError(f"{found.reason} Nothing was written.")
-            saved.write_text(Recipe.from_dict(found.recommended.recipe).to_toml(save_recipe.parent), encoding="utf-8")
-        if page is not None:
-            page.write_text(render(found), encoding="utf-8")
+        if target is not None:
+            stack.enter_context(atomic(target, force=force)).write_text(render(found), encoding="utf-8")
+        if save_recipe is not None and best is not None:
+            toml = Recipe.from_dict(best.recipe).to_toml(save_recipe.parent)
+            stack.enter_context(atomic(save_recipe, force=force)).write_text(toml, encoding="utf-8")
     return found
 
 
 def _of_file(source: Place, recipe: Recipe, asked: Explore) -> Explored:
     """Read the table and try settings on it."""
+    until = deadline(asked.seconds)
     if not covers_originals(recipe):
-        return _explore(read_table(source, recipe, textual=False), recipe, asked)
+        return _explore(read_table(source, recipe, textual=False), recipe, asked, until)
     data, _ = open_source(source, recipe.text).read(source.at)
-    return _without_cells(data.num_rows, data.column_names, recipe, asked)
+    return _without_cells(data.num_rows, data.column_names, recipe, asked, until)
 
 
-def _without_cells(records: int, names: Sequence[str], recipe: Recipe, asked: Explore) -> Explored:
+def _without_cells(records: int, names: Sequence[str], recipe: Recipe, asked: Explore, until: float) -> Explored:
     """Try settings on synthetic records; only the number of records and column names come from the table."""
     whole = completed(recipe)
-    found = _explore(stand_ins(records, names, whole), whole, asked)
+    found = _explore(stand_ins(records, names, whole), whole, asked, until)
     added = [name for name in whole.kinds if name not in recipe.kinds]
     if not added:
         return found
@@ -219,9 +223,19 @@ def _keep_apart(source: Place, target: Path | None, save_recipe: Path | None) ->
         raise ParameterError(f"{target}: the name of the page must end in .html. Rename it.")
 
 
-def _explore(table: Table, recipe: Recipe, asked: Explore) -> Explored:
-    """Choose the settings that fit into the time, try them, and recommend one."""
-    way = by_risk(recipe, asked) if recipe.epsilon is None else by_noise(recipe, asked)
+def _strategy(recipe: Recipe, asked: Explore) -> Strategy:
+    if recipe.epsilon is not None:
+        return by_noise(recipe, asked)
+    if asked.target is not None:
+        from shoal.flow.explore.target import by_target
+
+        return by_target(recipe, asked)
+    return by_risk(recipe, asked)
+
+
+def _explore(table: Table, recipe: Recipe, asked: Explore, until: float) -> Explored:
+    """Choose the settings that fit into the time by their estimates, try them until the deadline, and recommend one."""
+    way = _strategy(recipe, asked)
     rows = complete_rows(table, recipe)
     drawn = rows  # all stand-ins: their noise depends on the number of records
     if not covers_originals(recipe):
@@ -229,13 +243,17 @@ def _explore(table: Table, recipe: Recipe, asked: Explore) -> Explored:
     bench = Bench(only_rows(table, drawn), drawn)
     n, points = len(bench.table), bench.points(recipe)
     every = way.candidates(bench.table, points.x.shape[1])
+    measured = recipe.epsilon is None and asked.target is None
     costs = [
-        0.0 if one.recipe is None else counted(one.recipe, points, measured=recipe.epsilon is None) for one in every
+        0.0 if one.recipe is None else counted(one.recipe, points, measured=measured) + way.extra(n) for one in every
     ]
     picked = sorted(fitting(costs, [one.level for one in every], asked.seconds * asked.jobs))
-    tried = at_once(partial(way.tried, bench), [every[at] for at in picked], asked.jobs)
-    results, demanded = dict(zip(picked, tried, strict=True)), demands(recipe)
-    settings = way.marked([setting_of(one, costs[at], results.get(at), demanded) for at, one in enumerate(every)])
+    way.prepared(bench)
+    search = at_once(partial(way.tried, bench), [Trial(every[at], costs[at]) for at in picked], asked.jobs, until)
+    results, demanded = dict(zip(picked, search.results, strict=True)), demands(recipe)
+    settings = way.marked(
+        [setting_of(one, costs[at], results.get(at), demanded, begun=at in results) for at, one in enumerate(every)]
+    )
     best, reason, rule = way.recommended(settings)
     readings = next((r.readings for at, r in results.items() if settings[at] is best and isinstance(r, Result)), ())
     found = Explored(
@@ -251,7 +269,9 @@ def _explore(table: Table, recipe: Recipe, asked: Explore) -> Explored:
         asked.jobs,
         toml="" if best is None else Recipe.from_dict(best.recipe).to_toml(),
         demands=demanded,
+        stopped=search.stopped,
         **way.said,
+        **way.described(),
     )
     complete = len(table) if rows is None else len(rows)
     return replace(found, notes=(*recipe.notes, *way.notes(found, complete, readings)))

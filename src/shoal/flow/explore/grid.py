@@ -17,7 +17,7 @@ from shoal.parameters import Checked, Param, declarations, shown, unknown
 from shoal.recipe.fields import EFFORTS
 from shoal.recipe.recipe import Recipe
 from shoal.recipe.requirements import resolve
-from shoal.types import Table
+from shoal.types import Setting, Table
 
 RISK = "dld"  #: the default risk measure
 _K = (3, 5, 10, 25)
@@ -36,13 +36,15 @@ class Explore(Checked):
     t: Annotated[tuple[float, ...] | None, Param("Values of t to try; default: the recipe's.")] = None
     methods: Annotated[tuple[str, ...] | None, Param("Methods to try; default: those that suit the recipe.")] = None
     refine: Annotated[tuple[str, ...] | None, Param("Refinement efforts to try; may include none.")] = None
-    seconds: Annotated[float, Param("Time budget in seconds on an ordinary machine.", low=0)] = 60.0
+    seconds: Annotated[float, Param("Time limit of the whole search, in seconds.", low=0)] = 60.0
     sample: Annotated[int, Param("Largest number of records to try settings on.", low=10)] = 20_000
     loss: Annotated[str, Param("The measure of utility by which settings are compared.")] = "il_sse"
     risk: Annotated[str | None, Param("The measure of risk by which settings are compared; default: dld.")] = None
     max_loss: Annotated[float | None, Param("Largest loss, in percent.", low=0)] = None
     max_risk: Annotated[float | None, Param("Largest risk, in percent.", low=0)] = None
     jobs: Annotated[int, Param("Settings that run in parallel.", low=1, high=64)] = 2
+    target: Annotated[str | None, Param("Column that a model trained on the release predicts.")] = None
+    releases: Annotated[tuple[str, ...] | None, Param("Releases to rank by what a model keeps.")] = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -61,6 +63,12 @@ class Explore(Checked):
         ]
         known = registry.keys("partition")
         faults += [unknown("Explore", "method", name, known) for name in self.methods or () if name not in known]
+        releases = [key for key in registry.keys("release") if key != "laplace"]
+        faults += [
+            unknown("Explore", "release", name, releases) for name in self.releases or () if name not in releases
+        ]
+        if self.releases is not None and self.target is None:
+            faults.append("Explore: releases must be given with target, got no target. Add it, or leave out releases.")
         efforts = ("none", *EFFORTS)
         faults += [unknown("Explore", "refine", name, efforts) for name in self.refine or () if name not in efforts]
         for room, name in (("utility", self.loss), ("risk", self.risk or RISK)):
@@ -69,7 +77,7 @@ class Explore(Checked):
         raise_all(ParameterError, faults)
 
 
-_LISTS = ("k", "t", "methods", "refine")
+_LISTS = ("k", "t", "methods", "refine", "releases")
 
 
 def percentages(room: str) -> list[str]:
@@ -103,6 +111,16 @@ class Candidate(NamedTuple):
     shortfall: str  #: how it is weaker than the recipe demands, in words
     sized: bool  #: whether k sets the class size
     variant: str = ""  #: tells it apart from a setting with the same method, refinement, k and t
+
+    @property
+    def setting(self) -> Setting:
+        """The setting before it is tried."""
+        return Setting(self.values, 0.0, sized=self.sized, meets=not self.shortfall, variant=self.variant)
+
+    @property
+    def name(self) -> str:
+        """The setting in words."""
+        return self.setting.name
 
 
 def candidates(
@@ -280,6 +298,7 @@ def refuse_options(recipe: Recipe, asked: Explore) -> None:
         "risk": (asked.risk is not None, "nothing is drawn, so no risk can be measured"),
         "max_risk": (asked.max_risk is not None, "nothing is drawn, so no risk can be measured"),
         "loss": (asked.loss != "il_sse", "only il_sse has a known expectation"),
+        "target": (asked.target is not None, "nothing is drawn, so no model can be trained"),
     }
     raise_all(
         ParameterError,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,7 +11,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from shoal import progress
 from shoal.errors import ParameterError, SchemaError, ShoalError, raise_all, rows_kept
 from shoal.flow.explore.grid import Candidate
 from shoal.flow.gate.gate import gate
@@ -27,27 +25,8 @@ from shoal.recipe.attacker import withstood
 from shoal.recipe.recipe import Recipe
 from shoal.types import Explored, Partition, Points, Reading, Role, Setting, Table
 
-
-def fitting(costs: Sequence[float], levels: Sequence[int], seconds: float) -> set[int]:
-    """Return which settings fit into the time together: coarse ones first, then in their order.
-
-    A setting that does not fit is skipped, so that cheaper ones after it may run. The cheapest of the coarsest always
-    runs.
-
-    >>> sorted(fitting([5.0, 1.0, 3.0, 2.0], [0, 1, 0, 1], 9.0))
-    [0, 1, 2]
-    """
-    order = sorted(range(len(costs)), key=lambda at: (levels[at], at))
-    found, spent = set(), 0.0
-    for at in order:
-        if spent + costs[at] <= seconds:
-            found.add(at)
-            spent += costs[at]
-    return found or set(sorted(order, key=lambda at: (levels[at], costs[at]))[:1])
-
-
 _READ = ("il_sse", "il", "dld", "id", "dr", "score")  # of every setting, in addition to the two that are compared
-_KEY = bytes(32)  # nothing is released here, and equal settings must give equal figures
+KEY = bytes(32)  # nothing is released here, and equal settings must give equal figures
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +41,7 @@ class Result:
     noise: float = math.nan  #: its part of the loss, where noise is weighed
     readings: tuple[Reading, ...] = ()
     attacker: str = ""  #: the attacker that k withstands, by the audit: ``algorithm`` or ``table``
+    figures: Mapping[str, float] = field(default_factory=dict)  #: more readings, by name
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +81,12 @@ class Strategy:
         The measure of risk; "" if none is measured.
     said
         Further fields of the result.
+    prepared
+        Computes what all settings share, before any is tried.
+    described
+        Returns further fields of the result, once settings were tried.
+    extra
+        Estimates the seconds that a setting takes in addition, given the number of records.
     """
 
     candidates: Callable[[Table, int], list[Candidate]]
@@ -110,6 +96,9 @@ class Strategy:
     notes: Callable[[Explored, int, tuple[Reading, ...]], Iterator[str]]
     risk: str = ""
     said: Mapping[str, Any] = field(default_factory=dict)
+    prepared: Callable[[Bench], object] = lambda bench: None
+    described: Callable[[], Mapping[str, Any]] = dict
+    extra: Callable[[int], float] = lambda n: 0.0
 
 
 def of_records(found: Explored, complete: int, sampled: str) -> Iterator[str]:
@@ -123,46 +112,18 @@ def of_records(found: Explored, complete: int, sampled: str) -> Iterator[str]:
         )
 
 
-def _attempted(try_: Callable[[Recipe], Result], candidate: Candidate) -> Result | ShoalError:
-    """Try a setting, or return why it cannot run."""
-    if candidate.recipe is None:
-        assert candidate.fault is not None
-        return candidate.fault
-    try:
-        return try_(candidate.recipe)
-    except ShoalError as error:  # of this setting; others may succeed
-        return error
-
-
-def at_once(try_: Callable[[Recipe], Result], some: Sequence[Candidate], jobs: int) -> list[Result | ShoalError]:
-    """Try settings, up to `jobs` at once; if none can run, raise the error of the first.
-
-    Threads suffice: kernels hold no lock, and the table is not copied. Settings are independent, so the results are the
-    same for any number of jobs.
-    """
-    progress.stage("Explore")
-    pool = ThreadPoolExecutor(jobs)
-    try:
-        begun = [pool.submit(_attempted, try_, one) for one in some]
-        for done, _ in enumerate(as_completed(begun), 1):
-            progress.report(done, len(begun))
-        found = [one.result() for one in begun]
-    finally:
-        pool.shutdown(cancel_futures=True)  # an interrupt waits for the running ones only
-    errors = [result for result in found if isinstance(result, ShoalError)]
-    if len(errors) == len(found):
-        raise errors[0]
-    return found
-
-
 def setting_of(
-    candidate: Candidate, seconds: float, result: Result | ShoalError | None, demanded: Mapping[str, float]
+    candidate: Candidate,
+    seconds: float,
+    result: Result | ShoalError | None,
+    demanded: Mapping[str, float],
+    *,
+    begun: bool = False,
 ) -> Setting:
-    """Describe a setting: one that ran, one that could not, or one that was skipped."""
-    one = Setting(candidate.values, seconds, sized=candidate.sized, meets=not candidate.shortfall)
-    one = replace(one, variant=candidate.variant, attacker=withstood(candidate.recipe) if candidate.recipe else "")
+    """Describe a setting: one that ran, one that could not, one that did not finish, or one that was skipped."""
+    one = replace(candidate.setting, seconds=seconds, attacker=withstood(candidate.recipe) if candidate.recipe else "")
     if result is None:
-        return one
+        return replace(one, state="not finished") if begun else one
     if isinstance(result, ShoalError):
         return replace(one, state="failed", note=str(result))
     ran = replace(
@@ -171,7 +132,7 @@ def setting_of(
         loss=result.loss,
         risk=result.risk,
         noise=result.noise,
-        readings={reading.name: reading.value for reading in result.readings},
+        readings={**{reading.name: reading.value for reading in result.readings}, **result.figures},
         k=result.k,
         classes=result.classes,
         keeps=not result.weaker,
@@ -186,7 +147,7 @@ def protected(bench: Bench, recipe: Recipe, loss: str, risk: str) -> Result:
     """Protect the table by a setting, audit and measure it."""
     with rows_kept(bench.rows):
         exact = replace(recipe, exact_means=True, resolution={})  # settings are compared by their partition
-        made = anonymise(plan_for(bench.table, exact).with_keys(_KEY, _KEY), bench.table)
+        made = anonymise(plan_for(bench.table, exact).with_keys(KEY, KEY), bench.table)
         audit = gate(made.release, promise_of(recipe, made.partition))
     readings = read_measures(made.comparison, measures(only=(*_READ, loss, risk))).readings
     values = {reading.name: reading.value for reading in readings}

@@ -47,12 +47,12 @@ def _features() -> Iterator[tuple[str, Callable[[], object]]]:
     for key in registry.keys("partition"):
         yield f"method {key}", partial(_method, key)
     for effort in EFFORTS:
-        yield f"refine {effort}", partial(_on_tables, (SMALL, LARGE) if effort == "fast" else (SMALL,), refine=effort)
+        yield f"effort {effort}", partial(_on_tables, (SMALL, LARGE) if effort == "fast" else (SMALL,), effort=effort)
     for key in registry.keys("privacy"):
         if of_confidential(key) or of_persons(key):
             yield f"require {key}", partial(_require, key)
             yield f"repair {key}", partial(_require, key, attacker="table")
-            yield f"refine with {key}", partial(_require, key, attacker="table", refine="fast")
+            yield f"refine with {key}", partial(_require, key, attacker="table", effort="fast")
     for key in registry.keys("release"):
         yield f"release {key}", partial(_on_tables, release=key)
     for key in registry.keys("steer"):

@@ -25,7 +25,7 @@ def warm_kernels(cache: Path | None, cpu: str | None, only: Sequence[str]) -> Wa
         if name not in known:
             raise ParameterError(
                 f"warm: no feature is called {name!r}. Name components by their family, for example 'method mdav', "
-                "'refine fast', 'release medoid' or 'stream castle'."
+                "'effort fast', 'release medoid' or 'stream castle'."
             )
     if cpu not in (None, GENERIC):
         raise ParameterError(f"warm: cpu must be {GENERIC}, got {cpu!r}. Leave it out to compile for this processor.")

@@ -27,6 +27,8 @@ from shoal.threads import thread_count
 from shoal.types.coded import Coded, some_of
 
 _RECORDS_PER_CALL = 8192  # small enough that no thread waits long for another at the end
+_REMEMBERED = 4  # masked records for each record
+_CLOSE = 2.0**-500  # numbers less far apart may be at a squared distance of 0
 _FAR = 2.0**500  # masked values beyond it are treated as lying at it: squares must stay finite
 
 
@@ -146,7 +148,7 @@ def as_near(x: np.ndarray | Coded, own: np.ndarray, masked: Masked, columns: np.
 
     `x` holds m original records, `own` (m,) the index of the distinct masked record each became, and `columns` the
     coordinates or columns of codes that the attacker knows, ascending. An attacker who picks one of the nearest at
-    random is right with probability 1/ties.
+    random is right with probability 1/ties. For several sets of columns, prepare :class:`Links` once.
 
     Guarantee: equal to the count over the matrix of all distances, each a sum in the order of `columns`.
 
@@ -158,17 +160,99 @@ def as_near(x: np.ndarray | Coded, own: np.ndarray, masked: Masked, columns: np.
     >>> as_near(x, masked.of_row, masked, np.array([0])).tolist()
     [2, 2, 2, 0]
     """
-    known, points = (some_of(one, columns.tolist()) for one in (x, masked.points))
-    if isinstance(known, Coded) and isinstance(points, Coded):
-        return _coded_as_near(known, own, points, masked.counts)
-    assert isinstance(points, np.ndarray)
-    announce(_link)
-    boxes, counts, places = _laid_out(points, masked.counts)
-    at = places[own]
-    out = np.empty(at.shape[0], np.int64)
-    order = np.argsort(at, kind="stable")  # neighbours one after the other, while their leaves are in the cache
-    _in_parts(lambda rows: _link(boxes, counts, _space(), known, at, rows, out), order)
-    return out
+    return Links(x, own, masked).as_near(columns)
+
+
+class Links:
+    """Records and the masked record that each became, to be linked by one set of columns or by several `sets`."""
+
+    def __init__(self, x: np.ndarray | Coded, own: np.ndarray, masked: Masked, sets: int = 1) -> None:
+        self._x, self._own, self._masked = x, own, masked
+        room = min(sets - 1, _REMEMBERED)
+        self._nearer = _Nearer(x, masked.points, own, room) if isinstance(x, Coded) else None
+
+    def as_near(self, columns: np.ndarray) -> np.ndarray:
+        """Link by some columns: :func:`as_near`."""
+        points = some_of(self._masked.points, columns.tolist())
+        if isinstance(points, Coded):
+            return self._coded_as_near(with_number(points), columns)
+        known = some_of(self._x, columns.tolist())
+        announce(_link)
+        boxes, counts, places = _laid_out(points, self._masked.counts)
+        at = places[self._own]
+        out = np.empty(at.shape[0], np.int64)
+        order = np.argsort(at, kind="stable")  # neighbours one after the other, while their leaves are in the cache
+        _in_parts(lambda rows: _link(boxes, counts, _space(), known, at, rows, out), order)
+        return out
+
+    def _coded_as_near(self, points: Coded, columns: np.ndarray) -> np.ndarray:
+        """Link by columns of which some are coded; records that are equal, and equally far from their own, once.
+
+        No search is needed for a record at distance 0 from its own, nor if a masked record that was nearer with other
+        columns known is nearer again.
+        """
+        assert self._nearer is not None
+        announce(link_coded)
+        far, settled = self._nearer.among(columns)
+        tree, slots = planted(points, self._masked.counts)
+        at = slots[self._own]
+        out = np.where(settled, 0, tree.counts[at])
+        rest = np.flatnonzero(~settled & ((far > 0.0) | (not self._nearer.exact)))
+        if not len(rest):
+            return out
+        known = some_of(self._x[rest], columns.tolist())
+        assert isinstance(known, Coded)
+        members, bounds = equal_records(known.beside(far[rest][:, None]))
+        first = members[bounds[:-1]]
+        known, at, found = with_number(known[first]), at[rest[first]], np.empty(len(first), np.int64)
+
+        def link(rows: np.ndarray) -> None:
+            link_coded(tree, search_space(points), known.numbers, known.codes, at, rows, found)
+
+        _in_parts(link, np.argsort(at, kind="stable"))
+        each = np.repeat(found, np.diff(bounds))
+        out[rest[members]] = np.maximum(each, 0)
+        point = np.empty(len(tree.counts), np.int64)
+        point[slots] = np.arange(len(slots))
+        self._nearer.remember(rest[members[each < 0]], point[-1 - each[each < 0]])
+        return out
+
+
+class _Nearer:
+    """Masked records that were nearer to a record than its own, with some columns known."""
+
+    def __init__(self, x: Coded, points: np.ndarray | Coded, own: np.ndarray, room: int) -> None:
+        assert isinstance(points, Coded)
+        start, lift = x.layout.start, lifts_of(x)
+        assert not any(lift[start[a] + x.codes[:, a]].any() for a in range(x.codes.shape[1]))  # no groups
+        both = np.vstack((x.numbers, points.numbers))
+        self._x, self._points = x, points
+        self._far = np.ascontiguousarray(x.distances(points[own]).T)  # (columns, m)
+        self._near = np.full((room, *self._far.shape), np.inf)
+        self._next = np.zeros(len(x), np.int64)  # of the remembered, the one to forget next
+        #: whether only equal records are at a distance of 0
+        self.exact = all(bool((np.diff(np.unique(column)) > _CLOSE).all()) for column in both.T)
+
+    def among(self, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the distance of each record from its own, and whether one of the remembered is nearer."""
+        far, settled = _sum(self._far, columns), np.zeros(len(self._x), np.bool_)
+        for near in self._near:
+            settled |= _sum(near, columns) < far
+        return far, settled
+
+    def remember(self, rows: np.ndarray, points: np.ndarray) -> None:
+        """Remember for some records a masked record that is nearer."""
+        if len(self._near):
+            self._near[self._next[rows], :, rows] = self._x[rows].distances(self._points[points])
+            self._next[rows] = (self._next[rows] + 1) % len(self._near)
+
+
+def _sum(distances: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Add up the squared distances in some columns, in their order."""
+    found = np.zeros(distances.shape[1])
+    for j in columns.tolist():
+        found += distances[int(j)]
+    return found
 
 
 def _in_parts(link: Callable[[np.ndarray], None], order: np.ndarray) -> None:
@@ -178,24 +262,3 @@ def _in_parts(link: Callable[[np.ndarray], None], order: np.ndarray) -> None:
         each = pool.map if len(begins) > 1 and thread_count() > 1 else map
         for _ in each(lambda begin: link(order[begin : begin + _RECORDS_PER_CALL]), begins):
             pass
-
-
-def _coded_as_near(known: Coded, own: np.ndarray, points: Coded, counts: np.ndarray) -> np.ndarray:
-    """Do the same with codes; records that are equal, and equally far from their own, are linked once."""
-    announce(link_coded)
-    g, lift = known.layout, lifts_of(known)
-    assert not any(lift[g.start[a] + known.codes[:, a]].any() for a in range(known.codes.shape[1]))  # no groups
-    far = np.zeros(len(known))
-    for column in known.distances(points[own]).T:
-        far += column
-    members, bounds = equal_records(known.beside(far[:, None]))
-    first = members[bounds[:-1]]
-    known, points = with_number(known), with_number(points)
-    tree, slots = planted(points, counts)
-    at = slots[own]
-    found = np.empty(len(known), np.int64)
-    order = first[np.argsort(at[first], kind="stable")]
-    _in_parts(lambda rows: link_coded(tree, search_space(points), known.numbers, known.codes, at, rows, found), order)
-    out = np.empty(len(known), np.int64)
-    out[members] = np.repeat(found[first], np.diff(bounds))
-    return out

@@ -204,14 +204,14 @@ def _bounds(tree, search, block):
 
 @part
 def _count(tree, search, leaf, own):
-    """Count the masked records of a leaf at distance `own`; -1 if one is nearer."""
+    """Count the masked records of a leaf at distance `own`; if the one in slot s is nearer, -1 - s."""
     mask = scan_coded(tree.x, tree.coded, leaf, search.q, search.aim, own, np.inf, search.found)
     ties = np.int64(0)
     while mask:
         lane = lowest_bit(mask)
         mask &= mask - 1
         if search.found[lane] < own:
-            return np.int64(-1)
+            return -1 - (leaf * WIDTH + lane)
         ties += tree.counts[leaf * WIDTH + lane]
     return ties
 
@@ -229,13 +229,13 @@ def _push(tree, search, block, level, first, skip, own, top):
 
 @part
 def _as_near(tree, search, at):
-    """Return how many masked records are as near to the query as the point in slot `at`; 0 if one is nearer."""
+    """Return how many masked records are as near to the query as that in slot `at`; if that in s is nearer, -1 - s."""
     zero, start = np.int64(0), at // WIDTH
     scan_coded(tree.x, tree.coded, start, search.q, search.aim, np.inf, np.inf, search.found)
     own = search.found[at % WIDTH]
     ties = _count(tree, search, start, own)
     if ties < 0:
-        return zero
+        return ties
     came_from = start
     for height in range(tree.nodes.shape[0]):
         parent = came_from // FAN
@@ -249,7 +249,7 @@ def _as_near(tree, search, at):
                 continue
             more = _count(tree, search, node, own)
             if more < 0:
-                return zero
+                return more
             ties += more
         came_from = parent
     return ties
@@ -257,7 +257,7 @@ def _as_near(tree, search, at):
 
 @kernel
 def link_coded(tree, search, numbers, codes, slots, rows, out):
-    """Write for some records how many masked records are as near as their own; 0 if one is nearer."""
+    """Write for some records how many masked records are as near as their own; if that in slot s is nearer, -1 - s."""
     for i in range(rows.shape[0]):
         row = rows[i]
         for j in range(numbers.shape[1]):

@@ -1,0 +1,1 @@
+"""Risks of a release against a control: records that were set aside before it was made."""
