@@ -172,7 +172,7 @@ def main():
     ranged = {"set": {"scale": "range"}}
     cells = [
         ({}, [("mdav", ranged), ("mdav, refined", {**ranged, "refine": "fast"})]),
-        ({"t": 0.15}, [("mdav", ranged), ("auto", ranged), ("auto, standard", {})]),
+        ({"t": 0.15}, [("mdav", ranged), ("auto", ranged), ("auto, standard", {"set": {"scale": "standard"}})]),
     ]
     for asked, ways in cells:
         base = {"quasi": QUASI, "confidential": ["capital-gain", "prediction"], "k": 5, "taxonomies": trees, **asked}

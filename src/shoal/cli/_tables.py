@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -377,17 +378,20 @@ class Bar:
         """Print a line above the bar."""
         self.bar.console.print(text)
 
+    def finished(self, text: str) -> None:
+        """Ignore it: the bar shows how much is done."""
+
     def expect(self, seconds: float) -> None:
         """Print how long the work takes, unless that is short."""
         if seconds > _LONG:
             self.say(f"This takes {_about(seconds)}.")
 
-    def finished(self, text: str) -> None:
-        """Ignore it: the bar shows how much is done."""
 
+@dataclass(frozen=True)
+class Pipe:
+    """Says on standard error how long the work takes, where no bar can be drawn; on request, what has finished."""
 
-class Lines:
-    """Shows the progress of work as lines on standard error, where no bar can be drawn."""
+    lines: bool  #: whether messages and finished parts are printed
 
     def stage(self, name: str) -> None:
         """Ignore stages, which are short."""
@@ -400,41 +404,29 @@ class Lines:
         self.finished(text)
 
     def finished(self, text: str) -> None:
-        """Print a line; one that nobody can read must not stop the work."""
-        with suppress(OSError):
-            typer.echo(text, err=True)
-
-
-class Pipe:
-    """Says in a pipe how long the work takes; shows no progress."""
-
-    def stage(self, name: str) -> None:
-        """Ignore stages."""
-
-    def report(self, done: int, total: int) -> None:
-        """Ignore progress."""
-
-    def say(self, text: str) -> None:
-        """Ignore messages."""
-
-    def finished(self, text: str) -> None:
-        """Ignore it."""
+        """Print a line."""
+        if self.lines:
+            _on_standard_error(text)
 
     def expect(self, seconds: float) -> None:
         """Print how long the work takes, unless that is short."""
         if seconds > _LONG:
-            with suppress(OSError):
-                typer.echo(f"This takes {_about(seconds)}.", err=True)
+            _on_standard_error(f"This takes {_about(seconds)}.")
+
+
+def _on_standard_error(text: str) -> None:
+    with suppress(OSError):  # a line that nobody can read must not stop the work
+        typer.echo(text, err=True)
 
 
 @contextmanager
 def progress_bar(*, quiet: bool = False, lines: bool = False) -> Iterator[None]:
-    """Show progress on a terminal; in a pipe, only how long the work takes, or `lines`; if quiet, nothing."""
+    """Show progress on a terminal; in a pipe, how long the work takes, and `lines` on request; if quiet, nothing."""
     if quiet:
         yield
         return
     if not sys.stderr.isatty():
-        with progress.listening(Lines() if lines else Pipe()):
+        with progress.listening(Pipe(lines)):
             yield
         return
     from rich.console import Console

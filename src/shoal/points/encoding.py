@@ -44,19 +44,28 @@ class Encoding(Checked):
     """Encoding of attributes as coordinates.
 
     The literature's figures are for ``standard``: mean 0 and *population* standard deviation 1. A constant attribute
-    has no spread and does not count. Attributes without a unit, such as categories, are not scaled.
+    has no spread and does not count. Categories without an order have no unit and are not scaled: they are 0 to 1
+    apart. Beside them, numbers of deviation 1 weigh so much that categories are lost; ``auto`` therefore scales to
+    range 1 where a table has both, and to deviation 1 where it has no such categories (docs/scaling.md).
     """
 
     scale: Annotated[
-        Literal["standard", "range", "none"],
-        Param("Scale of a coordinate: standard deviation 1, range 1, or the column's own unit."),
-    ] = "standard"
+        Literal["auto", "standard", "range", "none"],
+        Param("Scale of numbers: deviation 1, range 1, own unit; auto: range beside categories, else deviation."),
+    ] = "auto"
+
+    def scale_for(self, attributes: Sequence[Attribute]) -> str:
+        """Return the scale of these attributes: it follows from their kinds, never from their values."""
+        if self.scale != "auto":
+            return self.scale
+        return "range" if any(isinstance(attribute, CodedAttribute) for attribute in attributes) else "standard"
 
     def encode(self, attributes: Sequence[Attribute], weights: Mapping[str, float] | None = None) -> Points:
         """Put every record at a point; squared distances in an attribute are multiplied by its weight."""
         parts: list[_Part] = []
         owners: list[str] = []
         footings: list[Footing] = []
+        scale = _SCALES[self.scale_for(attributes)]
         for attribute in attributes:
             weight = (weights or {}).get(attribute.name, 1.0)
             if isinstance(attribute, CodedAttribute):
@@ -64,7 +73,7 @@ class Encoding(Checked):
                 parts.append((column, weight))
                 new = [Footing(0.0, 1.0 / float(np.sqrt(weight)) if weight else 0.0, 0)] * column.edges
             else:
-                placed = _weighted(_placing(attribute).place(_SCALES[self.scale]), weight)
+                placed = _weighted(_placing(attribute).place(scale), weight)
                 parts.append(placed.coordinates)
                 new = list(placed.footings)
             owners += [attribute.name] * len(new)

@@ -342,7 +342,9 @@ def test_scale_is_a_setting() -> None:
         for scale in ("standard", "range", "none")
     ]
     assert labels[0] != labels[2]
-    with pytest.raises(shoal.ParameterError, match="scale must be one of 'standard', 'range', 'none', got 'log'"):
+    with pytest.raises(
+        shoal.ParameterError, match="scale must be one of 'auto', 'standard', 'range', 'none', got 'log'"
+    ):
         shoal.protect(ARROW, {**RECIPE, "set": {"scale": "log"}})
     with pytest.raises(shoal.ParameterError, match="no parameter \\(in set\\) is called 'scael'"):
         shoal.protect(ARROW, {**RECIPE, "set": {"scael": "none"}})

@@ -143,13 +143,10 @@ def test_equal_rows_and_a_single_class_stay() -> None:
 def test_other_seeds_go_other_ways_and_more_effort_pays() -> None:
     points = table(1, 120, 4)
     before = quick_start(points, 4)
-    losses = {
-        name: [sse(points, refine(points, before, 4, effort_for(name, points, 4), s)) for s in (0, 1)]
-        for name in ("fast",)
-    }
-    assert losses["fast"][0] != losses["fast"][1]
-    default = sse(points, refine(points, before, 4, effort_for("default", points, 4), 0))
-    assert default < min(losses["fast"]) < sse(points, before)
+    short, long = SHORT, SHORT._replace(runs=4, moves=40 * SHORT.moves, per_record=40 * SHORT.per_record)
+    losses = [sse(points, refine(points, before, 4, short, seed)) for seed in (0, 1)]
+    assert losses[0] != losses[1]
+    assert sse(points, refine(points, before, 4, long, 0)) < min(losses) < sse(points, before)
 
 
 # a large table

@@ -108,11 +108,12 @@ class Task:
             models = (ensemble.HistGradientBoostingClassifier(**more), linear.LogisticRegression(max_iter=300))
         if self.classes is not None and len(np.unique(y)) < 2:  # a release of one class teaches nothing
             return Scores(0.5, 0.5)
-        with warnings.catch_warnings():
+        limits = registry.package("threadpoolctl", "target", "Explore: target").threadpool_limits
+        with limits(1), warnings.catch_warnings():  # several settings run at once
             warnings.simplefilter("ignore")  # that a linear model has not converged to the last digit
             models[0].fit(x, y)
             models[1].fit(self._spread_out(x), y)
-        return Scores(self._score(models[0], u, v), self._score(models[1], self._spread_out(u), v))
+            return Scores(self._score(models[0], u, v), self._score(models[1], self._spread_out(u), v))
 
     def _coded(self, table: Values) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the columns and the target as numbers, without records that lack the target."""
