@@ -97,8 +97,8 @@ class _Sentences(NamedTuple):
 
 def expect(seconds: Callable[[], float]) -> None:
     """Announce how long the work will take; `seconds` estimates it, and is called only if a listener wants to know."""
-    listener = _listener.get()
-    if listener is not None and (show := getattr(listener, "expect", None)) is not None:
-        with listening(_Sentences(listener)):
+    one = _listener.get()
+    if one is not None and (show := getattr(one, "expect", None)) is not None:
+        with listening(_Sentences(one)):
             found = seconds()
         show(found)

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from shoal.recipe.recipe import Recipe
     from shoal.types import Points
 
-_WORTH_TIMING = 0.3  # processor seconds above which kernels are timed on samples
+WORTH_TIMING = 0.3  #: processor seconds of a run from which kernels are timed on samples …
+LONG = 1.0  #: … unless all that matters is whether it takes long
 _MENDED = 5_000.0  # nanoseconds for a record in a round of repair between blocks
 _USUAL, _USUAL_CODED = 1.4, 2.4  # how many times as long as counted first classes take, where no clock is read
 _ORDERS = 8  # partitions of `t_first` with several confidential attributes
@@ -49,14 +50,19 @@ def counted(recipe: Recipe, points: Points, *, measured: bool = True) -> float:
 
 
 def estimated(
-    recipe: Recipe, points: Points, *, report: bool = False, file: Contents | None = None, clock: bool = True
+    recipe: Recipe,
+    points: Points,
+    *,
+    report: bool = False,
+    file: Contents | None = None,
+    timed_from: float = WORTH_TIMING,
 ) -> Estimate:
     """Estimate the time of a run, of a file if its contents are given.
 
-    Unless `clock` is False, the kernels of a long run are timed on samples of the points.
+    If it takes at least `timed_from` processor seconds, its kernels are timed on samples of the points.
     """
     found = _total(recipe, points, Rates(), file, report=report)
-    if clock and found.cpu >= _WORTH_TIMING:
+    if found.cpu >= timed_from:
         rates = calibrated(recipe, points, steps_of(recipe, points))
         found = _total(recipe, points, rates, file, report=report)
     if not isinstance(recipe.deadline, float):

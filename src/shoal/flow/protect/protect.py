@@ -22,6 +22,7 @@ from shoal.flow.evidence.receipt import Digest, Receipt, of_table, receipt_of
 from shoal.flow.gate.attacks import attack_release, note_on_order, notes_in
 from shoal.flow.gate.gate import gate
 from shoal.flow.gate.read_back import check_metadata, hand_over, read_back, with_released_metadata
+from shoal.flow.plan.estimate import LONG
 from shoal.flow.plan.plan import Plan
 from shoal.flow.plan.promise import promise_of
 from shoal.flow.plan.release_traits import covers_originals, in_two_tables, whole_lists
@@ -241,7 +242,7 @@ def protect_frame(
         frame = FrameSink().rows(frame, order.rows)
     with rows_kept(order.rows), stopping_after(seconds_in(recipe.deadline)):
         plan = plan_for(table, recipe, certify=certify).with_keys(*_keys(earlier))
-        progress.expect(lambda: time_of(plan, table).wall)
+        progress.expect(lambda: time_of(plan, table, timed_from=LONG).wall)
         run = anonymise(plan, table)
     progress.stage("Audit")
     release = order.marked(run.release)
@@ -359,7 +360,7 @@ def protect_file(
         with rows_kept(order.rows):
             plan = plan_for(table, recipe, certify=certify, sink=type(sink)).with_keys(*_keys(earlier))
             report = side_files.report is not None
-            progress.expect(lambda: time_of(plan, table, report=report, text=sink.textual).wall)
+            progress.expect(lambda: time_of(plan, table, report=report, text=sink.textual, timed_from=LONG).wall)
             run = anonymise(plan, table)
         side_files.write_recipe(papers, recipe, run.partition)
         progress.stage("Write")
