@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _INDEXED = 8_000  # records of a sample for an index
 _SAMPLE = 3_000  # records of any other sample
-_MOVES = 12_000  # moves of a search on a sample
+_MOVES, _MOVES_CODED = 60_000, 15_000  # moves of a search on a sample
 _UNIONS = 30_000  # moves of whole classes on a sample
 _CACHED = 5e6  # bytes of points that a cache holds
 _UNCACHED = 1.25  # how much longer searches of the index take beyond
@@ -152,12 +152,13 @@ def _of_moves(points: Points, k: int, rates: Rates) -> Rates:
     sample = points.rows(_rows(n, min(n, _SAMPLE))).x
     labels = _labels(sample, k, points)
     nothing = Effort(1, 0, 0, 1, 0, 0)
-    some = nothing._replace(moves=_MOVES, per_record=_MOVES, quench=2)
+    moves = _MOVES_CODED if isinstance(sample, Coded) else _MOVES
+    some = nothing._replace(moves=moves, per_record=moves, quench=2)
     refine(sample, labels, k, nothing, 0)
-    looked_up = _timed(lambda: refine(sample, labels, k, nothing, 0))
+    looked_up = min(_timed(lambda: refine(sample, labels, k, nothing, 0)) for _ in range(2))
     took = _timed(lambda: refine(sample, labels, k, some, 0))
-    moves = max(took - looked_up, 0.1 * took) / costs.of_refinement(sample, k, some).moves
-    return rates._replace(moves=moves, looking=looked_up / len(sample))
+    rate = max(took - looked_up, 0.1 * took) / costs.of_refinement(sample, k, some).moves
+    return rates._replace(moves=rate, looking=looked_up / len(sample))
 
 
 def _of_unions(recipe: Recipe, points: Points) -> float:

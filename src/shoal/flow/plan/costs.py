@@ -152,7 +152,9 @@ def of_close_refinement(x: Coordinates, k: int, effort: str, size: int) -> float
 def of_unions(x: Coordinates, k: int, effort: Any, size: int) -> float:
     """Return the cost of moving atoms of k records between classes of about `size`."""
     move = (UNITS.union_coded if isinstance(x, Coded) else UNITS.union) + UNITS.union_record * max(size, 2 * k)
-    return moves_of_atoms(effort, max(len(x) // k, 1)) * move
+    atoms = max(len(x) // k, 1)
+    chosen = 2.0 if effort.choice and atoms <= _WHOLE_ATOMS else 1.0  # choosing among all classes takes as long again
+    return chosen * moves_of_atoms(effort, atoms) * move
 
 
 def _quench(moves: int, atoms: int) -> int:
