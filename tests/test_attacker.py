@@ -45,7 +45,7 @@ QUICK: dict[str, Any] = {**BASE, "effort": "fast"}
         ({"method": "t_close_merge", "t": 0.3, "attacker": "table"}, "table"),
         ({"method": "t_close_merge", "t": 0.3, "set": {"first": "k_first"}}, "table"),
         ({"method": "t_close_anneal", "t": 0.3, "subject": "who"}, "algorithm"),
-        ({}, "table"),  # MDAV, which nobody named
+        ({}, "algorithm"),  # auto, the default
         ({"method": "mdav"}, "table"),
         ({"method": "v_mdav"}, "algorithm"),
         ({"method": "individual_ranking"}, "table"),
@@ -87,7 +87,7 @@ WEAK: dict[str, tuple[dict[str, Any], str]] = {
 @pytest.mark.parametrize("case", WEAK)
 def test_the_audit_says_no_more_than_the_atoms_allow(case: str) -> None:
     more, knows = WEAK[case]
-    done = shoal.protect(doubled(), {**BASE, "effort": "fast" if more["method"] == "auto" else {}, **more})
+    done = shoal.protect(doubled(), {**BASE, **({"effort": "fast"} if more["method"] == "auto" else {}), **more})
     assert done.audit.attacker is not None
     assert done.audit.attacker.knows == knows
 

@@ -30,7 +30,7 @@ def as_table(data: pa.Table) -> Table:
 
 
 def protected(data: pa.Table, **more: Any) -> pa.Table:
-    recipe = {"quasi": ["age", "income"], "confidential": ["debt"], "k": K, **more}
+    recipe = {"quasi": ["age", "income"], "confidential": ["debt"], "k": K, "method": "mdav", **more}
     return shoal.protect(data, recipe).data
 
 

@@ -265,7 +265,7 @@ def in_terminal(arguments: list[str], folder: Path, first: str = "", until: str 
 
 
 def test_a_bar_on_a_terminal_and_none_in_a_pipe(survey: Path) -> None:
-    command = ["protect", "survey.csv", "-o", "out.csv", "--quasi", QUASI]
+    command = ["protect", "survey.csv", "-o", "out.csv", "--quasi", QUASI, "--method", "mdav"]
     seen = in_terminal(command, survey.parent, SLOWLY)
     assert "Partition" in seen
     assert "60%" in seen
@@ -299,10 +299,10 @@ def test_an_ignored_hangup_stays_ignored(run: Callable) -> None:
 @pytest.mark.parametrize(("sign", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_stopped_in_the_middle_leaves_nothing_behind(tmp_path: Path, sign: signal.Signals, code: int) -> None:
     script = (
-        "import signal, time\nfrom shoal.partition.mdav import Mdav\nfrom shoal.cli import main\n"
+        "import signal, time\nfrom shoal.partition.auto import Auto\nfrom shoal.cli import main\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # which a job in the background ignores
         "def slow(*_):\n    print('now', flush=True)\n    time.sleep(60)\n"
-        "Mdav.partition = slow\nmain(['protect', 'survey.csv', '-o', 'out.csv', '--quasi', 'income'])"
+        "Auto.partition = slow\nmain(['protect', 'survey.csv', '-o', 'out.csv', '--quasi', 'income'])"
     )
     shoal.write_table(shoal.survey(records=50), tmp_path / "survey.csv")
     process = subprocess.Popen(

@@ -237,9 +237,9 @@ def test_of_original_records_one_attribute_needs_little_noise() -> None:
         ({"claim": "mine"}, "no claim is called 'mine'; there are microaggregated, original"),
         ({"release": "centroid", "bounds": {}}, "epsilon is for a release that adds noise, centroid does not"),
         ({"release": "centroid", "epsilon": None}, "bounds is for a release that adds noise, centroid does not"),
-        ({"claim": "original"}, "Mdav: with claim = original the classes must come from an order"),
+        ({"claim": "original"}, "Auto: with claim = original the classes must come from an order"),
         ({"claim": "original", "method": "individual_ranking"}, "Use method = insensitive, or claim"),
-        ({"claim": "original", "method": "insensitive", "effort": "fast"}, "refine cannot be used"),
+        ({"claim": "original", "method": "insensitive", "effort": "fast"}, "effort cannot be used"),
         ({"claim": "original", "method": "insensitive", "blocks": [["a"], ["b"]]}, "blocks are not possible"),
         (
             {"claim": "original", "method": "insensitive", "attribute_weights": {"a": 2}},

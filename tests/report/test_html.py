@@ -151,7 +151,7 @@ def test_nobody_is_shown(account_of: Callable[..., Any]) -> None:
 def test_outsiders_read_nothing_that_helps_them(account: Any) -> None:
     known = replace(account, left_out=1717)
     inside, outside = (Page(Html(edition).render(known)).text for edition in ("internal", "external"))
-    for told in ("424242", account.fingerprint, "1,717", "person", "people.csv", "seed = ", "stratum 0", "numpy"):
+    for told in ("424242", account.fingerprint, "1,717", "person:", "people.csv", "seed = ", "stratum 0", "numpy"):
         assert told in inside, told
         assert told not in outside, told
     assert "before" not in Page(Html("external").render(known)).text.partition("Risk")[0].lower()

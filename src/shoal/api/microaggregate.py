@@ -63,9 +63,9 @@ def microaggregate(
     [1, 1, 0, 0, 1, 0]
     """
     for old, new in (("refine", "effort"), ("seconds", "deadline")):
-        if old in params:
+        if params.get(old) is not None:
             warnings.warn(f"{old} is now called {new}", DeprecationWarning, stacklevel=2)
-    effort, deadline = params.pop("refine", effort), params.pop("seconds", deadline)
+    effort, deadline = params.pop("refine", None) or effort, params.pop("seconds", None) or deadline
     if deadline is not None and seconds_in(deadline) is None:
         raise ParameterError(
             f"microaggregate: deadline must be a number of seconds > 0, got {shown(deadline)}. Correct it, or leave it "

@@ -267,6 +267,7 @@ class _Optional(TypedDict, total=False):
     blocks: Sequence[Names]
     steer: Sequence[Table]
     text: Table
+    deadline: float | str | None
     seed: int
     release_weight: str | bool
     resolution: Mapping[str, float | str]
@@ -281,7 +282,6 @@ class _Levels(_Optional, total=False):
     n: int | None
     effort: str | None
     refine: str | None
-    deadline: float | str | None
     epsilon: float | Mapping[str, float] | None
     bounds: Mapping[str, Sequence[float]] | str
     claim: str

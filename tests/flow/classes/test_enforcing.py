@@ -221,11 +221,11 @@ class TestBarePoints:
     GRADE = FRAME.column("grade").to_numpy()
 
     @pytest.mark.parametrize("method", ["mdav", "p_sensitive", "auto"])
-    @pytest.mark.parametrize("refine", [None, "fast"])
-    def test_what_is_required_holds(self, method: str, refine: str | None) -> None:
-        more = {"p_sensitive": {"p": 2}, "auto": {"effort": "fast"}}.get(method, {})
+    @pytest.mark.parametrize("effort", [None, "fast"])
+    def test_what_is_required_holds(self, method: str, effort: str | None) -> None:
+        more = {"p_sensitive": {"p": 2}}.get(method, {})
         part = shoal.microaggregate(
-            self.X, 4, method, confidential=self.GRADE, refine=refine, require={"l_distinct": 3}, **more
+            self.X, 4, method, confidential=self.GRADE, effort=effort, require={"l_distinct": 3}, **more
         )
         values = pd.Series(self.GRADE).groupby(part.labels)
         assert values.nunique().min() >= 3

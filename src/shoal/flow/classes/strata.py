@@ -187,9 +187,15 @@ def with_strata(data: pa.Table, names: Sequence[str], strata: NDArray[np.int64])
 def partition_strata(
     points: Points, method: Partitioner, strata: NDArray[np.int64] | None, rng: np.random.Generator
 ) -> Partition:
-    """Partition the points, stratum by stratum where there are strata."""
+    """Partition the points, stratum by stratum where there are strata.
+
+    Every stratum gets the same random numbers, so that its classes do not depend on the order of strata, nor of rows.
+    """
     if strata is None:
         return method.partition(points, rng)
+    seed = int(rng.integers(1 << 60))
     method = method.settled(points)  # what it determines from the points must be the same in every stratum
     rows = np.split(np.argsort(strata, kind="stable"), np.cumsum(np.bincount(strata))[:-1])
-    return Partition.joined([method.partition(points.rows(where), rng) for where in rows], rows)
+    return Partition.joined(
+        [method.partition(points.rows(where), np.random.default_rng(seed)) for where in rows], rows
+    )
