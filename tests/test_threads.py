@@ -126,8 +126,6 @@ def test_classes_do_not_depend_on_it(method: str, monkeypatch: pytest.MonkeyPatc
     given = dict(EXTRA.get(method, {}))
     if {"t", "p"} & set(given):
         given["confidential"] = rng.integers(0, 4, 500).astype(float)
-    if method == "auto":
-        given["seconds"] = 5.0
     one, two, seven = with_each(monkeypatch, lambda: shoal.microaggregate(points, 4, method, **given).labels)
     assert np.array_equal(one, two)
     assert np.array_equal(one, seven)

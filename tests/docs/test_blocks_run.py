@@ -30,7 +30,6 @@ PAGES = {str(page.relative_to(HOME)): page for page in outputs.pages()}
 SLOW = (
     "--identifier person,household --k 5 --t 0.1",
     "--require k=5,l_entropy=2.5,alpha=0.5",
-    "--method auto --set seconds=10",
     "-o strict.csv --recipe strict.toml",
 )
 RUNNABLE = [name for name, page in PAGES.items() if re.search(r"^```(console|python)$", page.read_text(), re.M)]

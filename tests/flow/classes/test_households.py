@@ -65,6 +65,7 @@ def test_classes_are_those_of_the_means_of_households(data: st.DataObject, k: in
     x = np.array(data.draw(st.lists(st.tuples(*[st.integers(-9, 9)] * 2), min_size=n, max_size=n)), float)
     frame = pa.table({"x": x[:, 0], "y": x[:, 1], "house": house})
     recipe = {"quasi": ["x", "y"], "together": "house", "k": k, "exact_means": True, "set": {"scale": "none"}}
+    recipe |= {"method": "mdav"}
     order = list(dict.fromkeys(house))
     if len(order) < k:
         with pytest.raises(shoal.DataError, match=f"k must be at most {len(order)}, got {k}"):
@@ -81,8 +82,8 @@ def test_classes_are_those_of_the_means_of_households(data: st.DataObject, k: in
 
 def test_households_of_one_change_nothing() -> None:
     alone = FRAME.set_column(0, "house", pa.array([f"h{i}" for i in range(N)]))
-    done = shoal.protect(alone, RECIPE)
-    plain = shoal.protect(alone, {**RECIPE, "together": None, "identifier": ["house"]})
+    done = shoal.protect(alone, {**RECIPE, "method": "mdav"})
+    plain = shoal.protect(alone, {**RECIPE, "method": "mdav", "together": None, "identifier": ["house"]})
     assert np.array_equal(done.partition.labels, plain.partition.labels)
     assert done.data.equals(plain.data)
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 import shoal
-from shoal.partition.mdav import Mdav
+from shoal.partition.auto import Auto
 from shoal.points.datetime import Datetime
 from shoal.points.encoding import Encoding
 from shoal.points.numeric import Numeric
@@ -28,7 +28,7 @@ SIX = np.arange(N) // 4
 
 def lets(monkeypatch: pytest.MonkeyPatch, form: Callable[[Points], Partition]) -> None:
     """Let MDAV give another partition."""
-    monkeypatch.setattr(Mdav, "partition", lambda self, points, rng: form(points))
+    monkeypatch.setattr(Auto, "partition", lambda self, points, rng: form(points))
 
 
 def test_blocks_that_a_method_forms_are_audited_each(monkeypatch: pytest.MonkeyPatch) -> None:

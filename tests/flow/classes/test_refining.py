@@ -75,30 +75,30 @@ def test_the_note_of_the_method_stays() -> None:
 
 def test_what_promises_nothing_is_not_refined_nor_certified() -> None:
     recipe = {**RECIPE, "method": "mic1d"}
-    with pytest.raises(shoal.ParameterError, match=r"Mic1d: refine cannot be used, .* Choose another method"):
+    with pytest.raises(shoal.ParameterError, match=r"Mic1d: effort cannot be used, .* Choose another method"):
         shoal.protect(FRAME, {**recipe, "effort": "fast"})
     with pytest.raises(shoal.ParameterError, match=r"Mic1d: nothing can be certified, .* Leave out --certify"):
         shoal.protect(FRAME, recipe, certify=True)
-    with pytest.raises(shoal.ParameterError, match="Mic1d: refine cannot be used"):
+    with pytest.raises(shoal.ParameterError, match="Mic1d: effort cannot be used"):
         shoal.microaggregate(np.random.default_rng(0).normal(size=(20, 2)), 3, method="mic1d", effort="fast")
 
 
 @pytest.mark.parametrize("effort", ["most", "", "Fast", "fats"])
 def test_an_effort_there_is_not(effort: str) -> None:
-    with pytest.raises(shoal.ParameterError, match=r"refine.*fast.*default.*best|refine.*best.*default.*fast") as found:
-        shoal.protect(FRAME, {**RECIPE, "refine": effort})
+    with pytest.raises(shoal.ParameterError, match=r"effort.*fast.*default.*best|effort.*best.*default.*fast") as found:
+        shoal.protect(FRAME, {**RECIPE, "effort": effort})
     assert str(found.value).startswith("Recipe")
-    with pytest.raises(shoal.ParameterError, match=r"microaggregate.*refine"):
-        shoal.microaggregate(np.zeros((9, 2)), 3, refine=effort)
+    with pytest.raises(shoal.ParameterError, match=r"microaggregate.*effort"):
+        shoal.microaggregate(np.zeros((9, 2)), 3, effort=effort)
 
 
 def test_the_command(tmp_path: Path, run: Callable) -> None:
     shoal.write_table(FRAME, tmp_path / "in.csv")
     arguments = ["protect", tmp_path / "in.csv", "-o", tmp_path / "out.csv", "--quasi", "a,b,c,d", "--k", 4, "--force"]
-    plain = json.loads(run(*arguments, "--json").out)
+    plain = json.loads(run(*arguments, "--method", "mdav", "--json").out)
     refined = json.loads(run(*arguments, "--effort", "fast", "--save-recipe", tmp_path / "r.toml", "--json").out)
     assert plain["fingerprint"] != refined["fingerprint"]
-    assert refined["recipe"]["refine"] == "fast"
+    assert refined["recipe"]["effort"] == "fast"
     assert refined["readings"]["il_sse"] < plain["readings"]["il_sse"]
     assert refined["audit"]["k"] >= 4
     first = (tmp_path / "out.csv").read_bytes()
@@ -110,8 +110,8 @@ def test_the_command(tmp_path: Path, run: Callable) -> None:
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        (["--effort", "most"], "refine"),
-        (["--effort", "fast", "--method", "mic1d"], "refine cannot be used"),
+        (["--effort", "most"], "effort"),
+        (["--effort", "fast", "--method", "mic1d"], "effort cannot be used"),
         (["--certify", "--method", "mic1d"], "nothing can be certified"),
     ],
 )

@@ -58,7 +58,7 @@ def test_all_refusals_come_together() -> None:
         planned(recipe)
     text = str(error.value)
     assert text.count("\n- ") + 1 == len(error.value.sentences) >= 4
-    for part in ("require are not possible where", "refine cannot be used", "release_weight must be", "weights must"):
+    for part in ("require are not possible where", "effort cannot be used", "release_weight must be", "weights must"):
         assert part in text
 
 
@@ -81,7 +81,6 @@ def test_the_kind_of_the_error_is_what_must_be_corrected_first() -> None:
 def test_a_plan_cannot_be_changed() -> None:
     plan, _ = planned({"quasi": ["age", "pay"], "k": 4})
     assert plan.method.k == 4
-    assert plan.seconds(2) > 0
     with pytest.raises(FrozenInstanceError):
         plan.certify = True  # type: ignore[misc]
 

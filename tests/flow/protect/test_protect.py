@@ -310,13 +310,13 @@ def test_an_identifier_that_would_leave_is_stopped(monkeypatch: pytest.MonkeyPat
 
 
 def test_the_gate_does_not_believe_the_partition(monkeypatch: pytest.MonkeyPatch) -> None:
-    from shoal.partition.mdav import Mdav
+    from shoal.partition.auto import Auto
     from shoal.types import Partition
 
-    def alone(self: Mdav, points: object, rng: object) -> Partition:
+    def alone(self: Auto, points: object, rng: object) -> Partition:
         return Partition.of(np.arange(N), tuple(RECIPE["quasi"]))
 
-    monkeypatch.setattr(Mdav, "partition", alone)
+    monkeypatch.setattr(Auto, "partition", alone)
     with pytest.raises(shoal.GuaranteeError, match="requires 4 and achieves 1"):
         shoal.protect(ARROW, RECIPE)
 

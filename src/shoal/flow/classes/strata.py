@@ -196,6 +196,4 @@ def partition_strata(
     seed = int(rng.integers(1 << 60))
     method = method.settled(points)  # what it determines from the points must be the same in every stratum
     rows = np.split(np.argsort(strata, kind="stable"), np.cumsum(np.bincount(strata))[:-1])
-    return Partition.joined(
-        [method.partition(points.rows(where), np.random.default_rng(seed)) for where in rows], rows
-    )
+    return Partition.joined([method.partition(points.rows(where), np.random.default_rng(seed)) for where in rows], rows)

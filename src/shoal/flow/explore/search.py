@@ -136,7 +136,7 @@ class _Search:
         trials = self.trials
         order = sorted(range(len(trials)), key=lambda at: (trials[at].candidate.level, trials[at].seconds, at))
         self._waiting = deque(order)
-        from shoal.flow.explore.compile_time import CompileTime  # which imports numba
+        from shoal.kernels.runtime.compile_clock import CompileTime  # which imports numba
 
         self.compiling = CompileTime()
 
