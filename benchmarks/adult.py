@@ -171,7 +171,7 @@ def main():
     trees = {column: nested(column, folder / "ontologies") for column in QUASI if column != "age"}
     ranged = {"set": {"scale": "range"}}
     cells = [
-        ({}, [("mdav", ranged), ("mdav, refined", {**ranged, "refine": "fast"})]),
+        ({}, [("mdav", ranged), ("mdav, refined", {**ranged, "effort": "fast"})]),
         ({"t": 0.15}, [("mdav", ranged), ("auto", ranged), ("auto, standard", {"set": {"scale": "standard"}})]),
     ]
     for asked, ways in cells:

@@ -49,7 +49,7 @@ RUNS = {
     "require p": {"method": "mdav", "require": {"p": 2}},
     "require l_entropy": {"method": "mdav", "require": {"l_entropy": 1.5}},
     "require alpha": {"method": "mdav", "require": {"alpha": 0.6}},
-    "auto with t": {"method": "auto", "t": 0.25, "set": {"seconds": 0.01}},
+    "auto with t": {"method": "auto", "t": 0.25, "effort": "fast"},
 }
 VALUES = {
     "p_sensitive": 4,

@@ -142,7 +142,7 @@ def normalised(x, partition):
 def contenders():
     """Return what is compared, by name: each method, each refined, and the default."""
     plain = {method: {"method": method} for method in promising()}
-    refined = {f"{method} +": {"method": method, "refine": "fast"} for method in promising()}
+    refined = {f"{method} +": {"method": method, "effort": "fast"} for method in promising()}
     known = "auto" in registry.keys("partition") and registry.load("partition", "auto").promises_t
     if not known:
         print("auto does not see to t yet: left out")

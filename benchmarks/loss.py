@@ -72,7 +72,7 @@ def columns(quick, best):
     one = (0,)
     found = [(name, one, {"method": name}) for name in ("zscores", "pcp", "mdav", "v_mdav", "tour")]
     found += [
-        ("mdav + refine fast", SEEDS, {"method": "mdav", "refine": "fast"}),
+        ("mdav + refine fast", SEEDS, {"method": "mdav", "effort": "fast"}),
         ("anneal fast", SEEDS, {"method": "anneal", "effort": "fast"}),
     ]
     if not quick:
@@ -109,11 +109,11 @@ def scale(n=1_000_000, k=3):
     """Measure a fast refinement of what exact MDAV forms of many records."""
     print(f"Refine fast after exact MDAV, n = {n} × 4, k = {k} (target: −8 % or better, at most 2.5 × the CPU of MDAV)")
     print(f"{'points':>10}   IL mdav  CPU mdav   refined  CPU of both   change  both/mdav  refine/mdav")
-    measure(uniform(40_000, 4), k, refine="fast")
+    measure(uniform(40_000, 4), k, effort="fast")
     for kind in (uniform, clustered):
         x = kind(n, 4)
         plain, plain_cpu = measure(x, k)
-        better, cpu = measure(x, k, refine="fast")
+        better, cpu = measure(x, k, effort="fast")
         change = 100 * (better / plain - 1)
         figures = f"{plain:9.5f} {plain_cpu:9.2f} {better:9.5f} {cpu:12.2f} {change:+7.1f}%"
         ratios = f"{cpu / plain_cpu:10.2f} {cpu / plain_cpu - 1:12.2f}"

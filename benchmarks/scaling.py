@@ -61,7 +61,7 @@ class Case:
 
     def recipe(self, k, scale, refine):
         """The recipe of one cell of the grid."""
-        refined = {} if refine is None else {"refine": refine}
+        refined = {} if refine is None else {"effort": refine}
         fields = {
             "quasi": self.data.column_names,
             "k": k,

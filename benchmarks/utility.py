@@ -164,7 +164,7 @@ def main():
     options.add_argument("--refine", default="fast")
     asked = options.parse_args()
     table = pyarrow.csv.read_csv(Path(os.environ["SHOAL_DATA"]) / "adult.csv").select(NAMES)
-    how = {"method": asked.method, **({"refine": asked.refine} if asked.refine != "none" else {})}
+    how = {"method": asked.method, **({"effort": asked.refine} if asked.refine != "none" else {})}
     makers = {f"{kind} k = {k}": release(kind, k, how) for kind in ("centroid", "swap") for k in (5, 20)}
     makers |= {"arf": arf, "cart": cart, "copula": copula}
     makers = {name: make for name, make in makers.items() if name.split()[0] in asked.only}

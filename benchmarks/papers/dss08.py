@@ -103,7 +103,7 @@ def own(cell: Cell, seed: int, folder: Path) -> float | None:
         return None
     X = census(folder)
     secret = confidential(cell.skewed, len(X), seed)
-    required: dict[str, Any] = {"require": {"kpqr": [cell.p, Q, cell.r]}, "refine": "default"}
+    required: dict[str, Any] = {"require": {"kpqr": [cell.p, Q, cell.r]}, "effort": "default"}
     return loss(X, shoal.microaggregate(X, cell.k, confidential=secret, seed=seed, **required).labels)
 
 

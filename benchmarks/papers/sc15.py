@@ -117,7 +117,7 @@ def run(data: str, method: str, k: int, t: float, folder: Path, refine: str | No
     """Run a method, once."""
     X, C = table(data, folder)
     start = time.process_time()
-    part = shoal.microaggregate(X, k, method=method, confidential=C, t=t, refine=refine)
+    part = shoal.microaggregate(X, k, method=method, confidential=C, t=t, effort=refine)
     return Run(part.sizes, normalised(X, part.labels), time.process_time() - start)
 
 

@@ -207,7 +207,9 @@ def test_what_cannot_be_dropped_is_said(mariadb_database: Any, monkeypatch: pyte
     monkeypatch.setattr("shoal.io.sinks.sql.quoted", lambda *_: "`not there`")
     heard = Mock()
     with progress.listening(heard), pytest.raises(shoal.GuaranteeError):
-        shoal.protect_file(mariadb_database.at("t"), mariadb_database.at("safe"), {"quasi": ["age"], "k": 3})
+        shoal.protect_file(
+            mariadb_database.at("t"), mariadb_database.at("safe"), {"quasi": ["age"], "k": 3, "method": "mdav"}
+        )
     (left,) = mariadb_database.tables() - {"t"}
     heard.say.assert_called_once_with(
         f"The table {left} could not be dropped and may be left in the database. Drop it."
