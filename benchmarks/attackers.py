@@ -31,7 +31,7 @@ from shoal.flow.stages.read import schema_for
 from shoal.kernels.arithmetic.class_statistics import sse
 from shoal.kernels.models.demands import demands_of
 from shoal.kernels.refine.class_state import numbered
-from shoal.kernels.repair.unite import EFFORTS, alternatives
+from shoal.kernels.repair.unite import alternatives, effort_for
 from shoal.types import Points, Table
 
 MOST, MOST_OF_RUNS = 2_000, 15_000  # worlds of a table at most; whole runs are not repeated for the same atoms
@@ -205,7 +205,7 @@ def number_of_allocations(labels, atoms):
 def candidates(x, k, t, values, atoms, choices, effort="fast"):
     """Return the partitions from which t_close_anneal takes one by a secret key."""
     points = Points(x, confidential=confidential_arrays(values, len(x)))
-    return alternatives(x, atoms, demands_of(points, k, t), EFFORTS[effort], 0, choices)
+    return alternatives(x, atoms, demands_of(points, k, t), effort_for(effort, x, int(atoms.max()) + 1, 1), 0, choices)
 
 
 def posteriors(count):
