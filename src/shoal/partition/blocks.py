@@ -50,8 +50,6 @@ class Blocks(Checked, Partitioner):
     ] = None
     effort: Annotated[Literal["fast", "default", "best"], Param("Effort of the repair: 1, 2 or 8 rounds.")] = "default"
 
-    relative_cost: ClassVar[float] = 1.0  #: processor time in multiples of a partition by MDAV, measured
-
     def partition(self, points: Points, rng: np.random.Generator) -> Partition:
         """Form classes of k to 2k−1 records; nothing is random."""
         from shoal.kernels.refine.reblock import block_labels

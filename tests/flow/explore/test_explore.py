@@ -16,11 +16,12 @@ from hypothesis import strategies as st
 import shoal
 from shoal import registry
 from shoal.flow.explore import run_setting as trying
-from shoal.flow.explore.grid import coarseness, percentages
+from shoal.flow.explore.grid import Explore, coarseness, percentages, risk_candidates
 from shoal.flow.explore.search import fitting
 from shoal.flow.plan.estimate import counted
+from shoal.flow.stages.read import schema_for
 from shoal.parameters import declarations
-from shoal.types import Points
+from shoal.types import Points, Table
 from shoal.types.protocols import Partitioner
 
 QUASI = ["birth", "income", "commute_minutes"]
@@ -40,9 +41,9 @@ def found(people: pa.Table) -> shoal.Explored:
 
 def test_every_setting_is_there_and_one_is_recommended(found: shoal.Explored) -> None:
     asked = [(s.method, s.asked) for s in found.settings]
-    methods = ("mdav", "v_mdav", "tour", "mdav + fast", "auto")
+    methods = ("mdav", "v_mdav", "tour", "mdav + fast", "auto + default")
     assert asked == [(m, (k, None)) for m, k in itertools.product(methods, (3, 5, 10, 25))]
-    assert {s.state for s in found.settings if s.method != "auto"} == {"ran"}
+    assert {s.state for s in found.settings} == {"ran"}
     assert found.recommended in found.frontier
     assert found.recommended.name in found.reason
     assert all(s.k >= s.asked[0] for s in found.settings if s.state == "ran")
@@ -76,12 +77,6 @@ def test_the_recipe_is_that_of_the_recommended(found: shoal.Explored) -> None:
 def test_how_many_run_at_once_does_not_matter(people: pa.Table, jobs: int) -> None:
     one, other = (shoal.explore(people, BASE, methods=["mdav", "tour"], jobs=number) for number in (2, jobs))
     assert one.to_dict() == other.to_dict()
-
-
-@pytest.fixture
-def timeless(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stop the clock of the search, so that only estimates decide."""
-    monkeypatch.setattr("shoal.flow.explore.search.now", lambda: 0.0)
 
 
 def test_no_clock_decides_before_the_deadline(
@@ -127,19 +122,51 @@ def test_costs_grow_with_records_and_effort() -> None:
     assert counted(fast, few) < counted(best, few)
 
 
-@pytest.mark.parametrize("wrong", [{"effort": "wild"}, {"effort": 3}, {"seconds": "long"}, {"seconds": -1}])
-def test_a_parameter_that_cannot_be_fails_its_method_only(people: pa.Table, wrong: dict) -> None:
-    seen = shoal.explore(people, {**BASE, "set": wrong}, k=[5], methods=["mdav", "anneal"], seconds=300)
+def test_a_parameter_that_cannot_be_fails_its_method_only(people: pa.Table) -> None:
+    seen = shoal.explore(people, {**BASE, "set": {"gamma": "wide"}}, k=[5], methods=["mdav", "v_mdav"])
     assert [s.state for s in seen.settings] == ["ran", "failed"]
-    assert f"{next(iter(wrong))} must be" in seen.settings[1].note
+    assert "gamma must be" in seen.settings[1].note
+
+
+@pytest.mark.parametrize(
+    ("more", "efforts"),
+    [
+        ({}, [("mdav", None), ("mdav", "fast"), ("auto", "default")]),
+        ({"method": "auto", "effort": "default"}, [("mdav", None), ("mdav", "fast"), ("auto", "default")]),
+        ({"method": "auto", "effort": "best"}, [("mdav", None), ("mdav", "fast"), ("auto", "best")]),
+        ({"method": "mdav", "effort": "best"}, [("mdav", "best"), ("auto", "best")]),
+        ({"effort": "best"}, [("mdav", "best"), ("auto", "best")]),
+    ],
+)
+def test_the_effort_of_a_search_refines_no_other_method(people: pa.Table, more: dict, efforts: list) -> None:
+    recipe = shoal.Recipe.from_dict({**BASE, **more})
+    table = Table(people, schema_for(people, recipe, None))
+    found = [one.values for one in risk_candidates(table, recipe, Explore(k=(5,)), 3)]
+    assert [(one["method"], one.get("effort")) for one in found if one["method"] in ("mdav", "auto")] == efforts
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"effort": "wild"}, "Recipe: no effort is called 'wild'"),
+        ({"effort": 3}, "Recipe: no effort is called 3"),
+        ({"seconds": "long"}, "Recipe: deadline must be"),
+        ({"seconds": -1}, "Recipe: deadline must be"),
+    ],
+)
+def test_an_effort_or_deadline_that_cannot_be_is_refused_by_its_old_name(
+    people: pa.Table, wrong: dict, words: str
+) -> None:
+    with pytest.raises(shoal.ParameterError, match=words):
+        shoal.explore(people, {**BASE, "set": wrong}, k=[5], methods=["mdav"])
 
 
 @pytest.mark.parametrize("key", registry.keys("partition"))
 def test_every_method_declares_its_cost(key: str) -> None:
     method = registry.load("partition", key)
-    limited = {declared.name for declared in declarations(method)} & {"seconds", "effort"}
     declaring = {base for base in method.__mro__ if "relative_cost" in vars(base)} - {Partitioner}
-    assert bool(limited) != bool(declaring)
+    assert method.searches != bool(declaring)
+    assert method.searches == ("effort" in {declared.name for declared in declarations(method)})
 
 
 def test_with_t_methods_promise_it_and_the_audit_finds_it(people: pa.Table) -> None:
@@ -158,7 +185,7 @@ def test_with_t_methods_promise_it_and_the_audit_finds_it(people: pa.Table) -> N
 def test_categories_without_order_leave_out_what_needs_one(people: pa.Table) -> None:
     seen = shoal.explore(people, {**BASE, "confidential": ["work"], "t": 0.4}, k=[5])
     assert {s.recipe["method"] for s in seen.settings} == {"auto", "k_first", "mdav", "t_close_anneal", "t_close_merge"}
-    assert {s.state for s in seen.settings if s.method != "auto"} == {"ran"}
+    assert {s.state for s in seen.settings} == {"ran"}
 
 
 def test_what_is_required_is_required_of_every_setting(people: pa.Table) -> None:
@@ -403,7 +430,7 @@ class TestTheRecipesDemandsAreAFloor:
 
     def test_weaker_settings_run_only_if_there_is_time_left(self, people: pa.Table, timeless: None) -> None:
         recipe, points = shoal.Recipe.from_dict({**BASE, "k": 5}), Points(np.zeros((len(people), 3)))
-        enough = sum(counted(recipe.override(k=k), points) for k in (5, 10, 25)) * 1.001
+        enough = sum(counted(recipe.override(k=k, method="mdav"), points) for k in (5, 10, 25)) * 1.001
         found = shoal.explore(people, recipe, methods=["mdav"], seconds=enough, jobs=1)
         assert {s.asked[0]: s.state for s in found.settings} == {3: "left out", 5: "ran", 10: "ran", 25: "ran"}
 

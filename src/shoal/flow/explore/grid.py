@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product, starmap
+from itertools import product
 from numbers import Integral, Real
 from typing import Annotated, Any, NamedTuple
 
@@ -180,7 +180,7 @@ def _for_both(ways: Sequence[Way], recipe: Recipe, asked: Explore, *, close: boo
         efforts = dict.fromkeys(way.refine for way in ways if way.refine is not None)
         strong = [Way(method, None, given=given) for method, given in _UNITED]
         strong += [Way(_PLAIN[0], effort) for effort in efforts]
-        strong += [Way(_AUTO, effort) for effort in dict.fromkeys(efforts_of(recipe, asked))]
+        strong += [Way(_AUTO, effort) for effort in efforts_of(recipe, asked, _AUTO)]
     for way in strong:
         yield way._replace(attacker="algorithm")
     for way in ways:
@@ -222,24 +222,31 @@ def coarseness(count: int) -> list[int]:
     return levels
 
 
-def efforts_of(recipe: Recipe, asked: Explore) -> list[str | None]:
-    """Return the refinement efforts to try: those requested, or the recipe's."""
-    given = None if "effort" in recipe.unset else recipe.effort
-    return [None if effort == "none" else effort for effort in asked.refine or ()] or [given]
+def efforts_of(recipe: Recipe, asked: Explore, method: str) -> list[str | None]:
+    """Return the efforts to try with a method: those requested, or the recipe's.
+
+    If the recipe names a method that searches, its effort is that of searches; other methods are not refined with it.
+    """
+    if asked.refine:
+        return list(dict.fromkeys(None if effort == "none" else effort for effort in asked.refine))
+    named = recipe.searches and "method" not in recipe.unset
+    other = named and not registry.says("partition", method, "searches")
+    return [None if other or "effort" in recipe.unset else recipe.effort]
 
 
 def _ways(table: Table, recipe: Recipe, asked: Explore, d: int, *, close: bool) -> Iterator[Way]:
     """Yield methods with their refinement effort: those requested, or those that suit the requirements."""
     methods = asked.methods or tuple(_suiting(table, recipe, d, close=close))
-    efforts = efforts_of(recipe, asked)
-    usual = asked.methods is None and asked.refine is None and "effort" in recipe.unset
-    if usual and (close or recipe.require):
-        efforts = [None, "fast"]
-    yield from starmap(Way, product(dict.fromkeys(methods), dict.fromkeys(efforts)))
-    if usual and len(efforts) == 1 and d > 1:  # after refinement they differ little, where nothing else is required
+    given = "effort" not in recipe.unset and recipe.effort in efforts_of(recipe, asked, methods[0])
+    usual = asked.methods is None and asked.refine is None and not given
+    both = usual and (close or bool(recipe.require))
+    for method in dict.fromkeys(methods):
+        for effort in (None, "fast") if both else efforts_of(recipe, asked, method):
+            yield Way(method, effort)
+    if usual and not both and d > 1:  # after refinement they differ little, where nothing else is required
         yield Way(methods[0], "fast")
     if asked.methods is None and not close and "optimal_univariate" not in methods:
-        for effort in dict.fromkeys(efforts_of(recipe, asked)):
+        for effort in efforts_of(recipe, asked, _AUTO):
             yield Way(_AUTO, effort)
 
 
@@ -343,10 +350,9 @@ def sized(method: str, given: Mapping[str, Any]) -> bool:
 
 
 def _noise_ways(recipe: Recipe, asked: Explore, d: int) -> Iterator[Way]:
-    methods = dict.fromkeys(asked.methods or _suiting_noise(recipe, d))
-    for method, refine in product(methods, dict.fromkeys(efforts_of(recipe, asked))):
-        for split in _splits(method, recipe, d):
-            yield Way(method, refine, split)
+    for method in dict.fromkeys(asked.methods or _suiting_noise(recipe, d)):
+        for effort, split in product(efforts_of(recipe, asked, method), _splits(method, recipe, d)):
+            yield Way(method, effort, split)
 
 
 def _suiting_noise(recipe: Recipe, d: int) -> Sequence[str]:

@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import product
 
 import numpy as np
 import pyarrow as pa
@@ -261,11 +260,11 @@ def target_candidates(recipe: Recipe, asked: Explore) -> list[Candidate]:
     """Return the settings to rank: methods × releases × k; a release that the recipe rules out is omitted."""
     ks = sorted({int(k) for k in asked.k or (recipe.k, 4 * recipe.k)})
     ts = sorted({float(t) for t in asked.t}) if asked.t else [recipe.t]
-    efforts = efforts_of(recipe, asked)
     if asked.methods is not None:
-        ways = [Way(method, effort) for method, effort in product(dict.fromkeys(asked.methods), dict.fromkeys(efforts))]
+        ways = [Way(one, effort) for one in dict.fromkeys(asked.methods) for effort in efforts_of(recipe, asked, one)]
     else:
-        ways = [Way("mdav", effort) for effort in dict.fromkeys((*efforts, "fast"))] + [Way("auto", efforts[0])]
+        ways = [Way("mdav", effort) for effort in dict.fromkeys((*efforts_of(recipe, asked, "mdav"), "fast"))]
+        ways.append(Way("auto", efforts_of(recipe, asked, "auto")[0]))
     found: list[Candidate] = []
     for release in asked.releases or RELEASES:
         if release == "anatomy" and not recipe.confidential:
