@@ -149,7 +149,8 @@ def print_plan(planned: Planned, notes: Sequence[str]) -> None:
     typer.echo("Nothing was written.")
 
 
-_LONG = 2.0  # seconds above which a run says before it starts how long it takes
+_LONG = 2.0  # seconds above which a run says before it starts how long it takes, on a terminal …
+_LONG_IN_A_PIPE = 10.0  # … and elsewhere
 
 
 def _about(seconds: float) -> str:
@@ -410,7 +411,7 @@ class Pipe:
 
     def expect(self, seconds: float) -> None:
         """Print how long the work takes, unless that is short."""
-        if seconds > _LONG:
+        if seconds > _LONG_IN_A_PIPE:
             _on_standard_error(f"This takes {_about(seconds)}.")
 
 

@@ -120,7 +120,7 @@ def test_a_long_run_says_first_how_long_it_takes(
     shoal.write_table(people.slice(0, 500), tmp_path / "people.csv")
     files = ("protect", tmp_path / "people.csv", "-o", tmp_path / "safe.csv", "--quasi", "x0,x1", "--method", "mdav")
     assert "This takes" not in run(*files).err
-    monkeypatch.setattr(_tables, "_LONG", 0.0)
+    monkeypatch.setattr(_tables, "_LONG_IN_A_PIPE", 0.0)
     assert "This takes less than a second." in run(*files, "--force").err
     ran = run(*files, "--force", "--json")
     assert ran.err == ""

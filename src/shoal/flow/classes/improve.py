@@ -122,7 +122,7 @@ def improved(
     if repair:
         refuse_without_k(type(method), ("t", "require", "subject"))
     if effort is not None:
-        refuse_without_k(type(method), ("refine",))
+        refuse_without_k(type(method), ("effort",))
     return Improved(method, t, repair, effort, attacker) if repair or effort is not None else method
 
 
