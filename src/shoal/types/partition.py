@@ -124,13 +124,13 @@ class Partition:
                 classes += len(piece)
                 if values is not None:
                     values[where] = piece.values
-            notes = dict.fromkeys(piece.note for piece in pieces if piece.note)
+            notes = sorted({piece.note for piece in pieces if piece.note})  # whatever the order of strata
             promised, close = (all(getattr(piece, name) for piece in pieces) for name in ("promised", "promised_t"))
             share = first.share if all(piece.share == first.share for piece in pieces) else None
             joint = Block(first.attributes, labels, promised, values, "; ".join(notes), close, share=share)
             by_value = all(piece.by_value for piece in pieces)
             blocks.append(replace(joint, atoms=atoms, by_value=by_value))
-        return cls(tuple(blocks), "; ".join(dict.fromkeys(part.note for part in parts if part.note)))
+        return cls(tuple(blocks), "; ".join(sorted({part.note for part in parts if part.note})))
 
     @cached_property
     def _all(self) -> Block:
