@@ -7,6 +7,7 @@ every class stays the same set of rows.
 from __future__ import annotations
 
 import hashlib
+import itertools
 from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
@@ -136,11 +137,12 @@ def merge_failing(
         place = _rank_of_means(ordered, own)
         own, failing = place[own], place[failing]
         sizes = np.bincount(own)
+        failing = failing[np.lexsort((failing, sizes[failing]))]
         if isinstance(ordered, Coded):
-            near = Centroids(ordered, own).near(_CANDIDATES)
+            near = Centroids(ordered, own).near(_CANDIDATES, failing)
         else:
-            near = neighbours(_means(ordered, own), _CANDIDATES)
-        own = numbered(paired(near, failing[np.lexsort((failing, sizes[failing]))])[own])
+            near = neighbours(_means(ordered, own), _CANDIDATES, failing)
+        own = numbered(paired(len(sizes), failing, near)[own])
     return numbered(_in_rows(own, order))
 
 
@@ -182,9 +184,8 @@ def _rank_of_means(
 
 def _rank_of_vectors(own: NDArray[np.int64], vector: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return each class's place by the vectors of its records, in ascending order."""
-    members = np.argsort(own, kind="stable")
-    inside = np.split(vector[members], np.cumsum(np.bincount(own))[:-1])
-    keys = [one.tolist() for one in inside]
+    inside, ends = vector[np.argsort(own, kind="stable")].tolist(), np.cumsum(np.bincount(own)).tolist()
+    keys = [inside[begin:end] for begin, end in itertools.pairwise([0, *ends])]
     place = np.empty(len(keys), np.int64)
     place[sorted(range(len(keys)), key=lambda at: keys[at])] = np.arange(len(keys))
     return place

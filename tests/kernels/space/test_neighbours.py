@@ -85,6 +85,14 @@ def test_records_with_codes_find_what_sorting_finds(numbers: int, grid: bool, n:
         assert np.array_equal(neighbours(x, count), codes.neighbours(x, min(count, n - 1)))
 
 
+@pytest.mark.parametrize("coded", [False, True])
+def test_some_records_find_what_they_find_among_all(coded: bool) -> None:
+    rng = np.random.default_rng(4)
+    x = codes.table(4, 700) if coded else np.round(rng.normal(size=(700, 2)), 1)
+    for rows in (np.array([3]), rng.permutation(700)[:50], np.arange(0)):
+        assert np.array_equal(neighbours(x, 6, rows), neighbours(x, 6)[rows])
+
+
 def test_the_number_of_threads_changes_nothing_for_codes(monkeypatch: pytest.MonkeyPatch) -> None:
     x = codes.table(1, 3000, 50)
     at_once = neighbours(x, 8)

@@ -56,7 +56,7 @@ class _Budget(NamedTuple):
     share: float
 
 
-_BUDGETS = {"fast": _Budget(0.5e9, 0.7), "default": _Budget(1.7e9, 1.7)}
+_BUDGETS = {"fast": _Budget(0.5e9, 0.7), "default": _Budget(1.1e9, 1.7)}
 _TWICE = 1_000  # moves per record from which two annealings find more than one
 CLOSE_EFFORTS = {  #: where classes must meet demands, so that a move costs more
     "fast": Effort(1, 250_000, 400, 1, 10, 0),

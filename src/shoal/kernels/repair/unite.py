@@ -165,24 +165,27 @@ def _merge_failing(case: _Case, own: np.ndarray) -> np.ndarray:
         failing = np.flatnonzero(excess > 0.0)
         if len(failing) == 0 or len(excess) == 1:
             return own
+        failing = failing[np.argsort(-excess[failing], kind="stable")]
         if isinstance(case.x, Coded):
-            near = Centroids(case.x, own[case.atom], case.groups).near(_CANDIDATES)
+            near = Centroids(case.x, own[case.atom], case.groups).near(_CANDIDATES, failing)
         else:
-            near = neighbours(means_of_classes(case.x, own[case.atom]), _CANDIDATES)
+            near = neighbours(means_of_classes(case.x, own[case.atom]), _CANDIDATES, failing)
         partners = 1 if turn < _PATIENT else _CANDIDATES
-        own = numbered(paired(near, failing[np.argsort(-excess[failing], kind="stable")], partners)[own])
+        own = numbered(paired(len(excess), failing, near, partners)[own])
     raise AssertionError  # the loop ends at the latest with a single class
 
 
-def paired(near: np.ndarray, failing: np.ndarray, partners: int = 1) -> np.ndarray:
+def paired(classes: int, failing: np.ndarray, near: np.ndarray, partners: int = 1) -> np.ndarray:
     """Return for every class the one to merge it with: itself, or that of a failing one, which takes the nearest free.
 
-    >>> paired(np.array([[1, 2], [0, 2], [1, 0]]), np.array([2, 0])).tolist()
+    Row i of `near` holds the classes nearest to ``failing[i]``, nearest first.
+
+    >>> paired(3, np.array([2, 0]), np.array([[1, 0], [1, 2]])).tolist()
     [0, 2, 2]
     """
-    into, taken = np.arange(len(near)), np.zeros(len(near), np.bool_)
-    for one in failing:
-        free = near[one][~taken[near[one]]][:partners]
+    into, taken = np.arange(classes), np.zeros(classes, np.bool_)
+    for one, others in zip(failing, near, strict=True):
+        free = others[~taken[others]][:partners]
         if not taken[one] and len(free):
             into[free] = one
             taken[one] = taken[free] = True

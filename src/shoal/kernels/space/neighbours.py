@@ -205,17 +205,29 @@ def _search_from(boxes, search, leaf):
         came_from = parent
 
 
+@part
+def _any(wanted, members, begin, end):
+    """Tell whether any of some members is wanted."""
+    for at in range(begin, end):
+        if wanted[members[at]]:
+            return True
+    return False
+
+
 @kernel
-def _search_leaves(boxes, search, begin, end, out):
-    """Write the nearest other records of all records in leaves `begin` … `end` - 1.
+def _search_leaves(boxes, search, wanted, begin, end, out):
+    """Write the nearest other records of the wanted records in leaves `begin` … `end` - 1.
 
     The search finds one more than asked for. A record then drops itself if it is among them (with many equal records
     it need not be), otherwise the last.
     """
-    count = out.shape[1]
+    count, points = out.shape[1], boxes.bounds.shape[0] - 1
     for leaf in range(begin, end):
+        last = boxes.bounds[min((leaf + 1) * WIDTH, points)]
+        if not _any(wanted, boxes.members, boxes.bounds[leaf * WIDTH], last):
+            continue
         _search_from(boxes, search, leaf)
-        for query in range(min(WIDTH, boxes.bounds.shape[0] - 1 - leaf * WIDTH)):
+        for query in range(min(WIDTH, points - leaf * WIDTH)):
             point = leaf * WIDTH + query
             for at in range(boxes.bounds[point], boxes.bounds[point + 1]):
                 row, skipped = boxes.members[at], 0
@@ -241,10 +253,12 @@ def _ascend(nearest):
 
 
 @kernel
-def _search_codes(tree, search, remaining, begin, end, out):
-    """Write the nearest other records of all records in slots `begin` … `end` - 1; as :func:`_search_leaves`."""
+def _search_codes(tree, search, remaining, wanted, begin, end, out):
+    """Write the nearest other records of the wanted records in slots `begin` … `end` - 1; as :func:`_search_leaves`."""
     rows = search.nearest.row
     for slot in range(begin, end):
+        if not _any(wanted, remaining.members, remaining.head[slot], remaining.end[slot]):
+            continue
         aim_at(remaining, slot, search.q, search.aim)
         aim_sets(tree, search, remaining.coded.layout)
         find_nearest(tree, search, remaining, search.nearest, slot // WIDTH)
@@ -257,8 +271,10 @@ def _search_codes(tree, search, remaining, begin, end, out):
                 out[row, i] = rows[i + skipped]
 
 
-def neighbours(x: np.ndarray | Coded, count: int) -> np.ndarray:
+def neighbours(x: np.ndarray | Coded, count: int, rows: np.ndarray | None = None) -> np.ndarray:
     """Return the `count` nearest other records of every record, or all n - 1: (n, count) int32, nearest first.
+
+    With `rows`, only those of the records in these rows, in this order.
 
     Guarantee: row i holds the first `count` of all rows but i, ordered by (squared distance from record i, row). Points
     are scaled as in :func:`shoal.kernels.mdav.mdav.mdav`.
@@ -275,18 +291,20 @@ def neighbours(x: np.ndarray | Coded, count: int) -> np.ndarray:
     count = max(min(count, n - 1), 0)
     out = np.empty((n, count), dtype=np.int32)
     if count == 0:
-        return out
+        return out if rows is None else out[rows]
     x = in_range(x)
-    points, search = _among_codes(x, out) if isinstance(x, Coded) else _among_leaves(x, out)
+    wanted = np.full(n, rows is None)
+    wanted[slice(0) if rows is None else rows] = True
+    points, search = _among_codes(x, wanted, out) if isinstance(x, Coded) else _among_leaves(x, wanted, out)
     begins = range(0, points, _POINTS_PER_CALL)
     threads = points > _POINTS_PER_CALL and thread_count() > 1
     with thread_pool() as pool:
         for begin, _ in zip(begins, (pool.map if threads else map)(search, begins), strict=True):
             report(min(begin + _POINTS_PER_CALL, n), n)
-    return out
+    return out if rows is None else out[rows]
 
 
-def _among_leaves(x: np.ndarray, out: np.ndarray) -> tuple[int, Callable[[int], None]]:
+def _among_leaves(x: np.ndarray, wanted: np.ndarray, out: np.ndarray) -> tuple[int, Callable[[int], None]]:
     """Return the number of positions to search from, and the search from some of them, in coordinates."""
     announce(_search_leaves)
     boxes, (d, few) = leaf_boxes(x), (x.shape[1], out.shape[1] + 1)
@@ -294,12 +312,12 @@ def _among_leaves(x: np.ndarray, out: np.ndarray) -> tuple[int, Callable[[int], 
 
     def search(begin: int) -> None:
         first, end = begin // WIDTH, min((begin + _POINTS_PER_CALL) // WIDTH, leaves)
-        _search_leaves(boxes, _search_space(d, few), first, end, out)
+        _search_leaves(boxes, _search_space(d, few), wanted, first, end, out)
 
     return leaves * WIDTH, search
 
 
-def _among_codes(x: Coded, out: np.ndarray) -> tuple[int, Callable[[int], None]]:
+def _among_codes(x: Coded, wanted: np.ndarray, out: np.ndarray) -> tuple[int, Callable[[int], None]]:
     """Return the number of positions to search from, and the search from some of them, in numbers and codes."""
     announce(_search_codes)
     members, bounds = equal_records(x)
@@ -309,6 +327,6 @@ def _among_codes(x: Coded, out: np.ndarray) -> tuple[int, Callable[[int], None]]
 
     def search(begin: int) -> None:
         space = search_space(x, out.shape[1] + 2)
-        _search_codes(index.tree, space, remaining, begin, min(begin + _POINTS_PER_CALL, slots), out)
+        _search_codes(index.tree, space, remaining, wanted, begin, min(begin + _POINTS_PER_CALL, slots), out)
 
     return slots, search

@@ -86,15 +86,15 @@ class Centroids:
             _add_apart(self.shares, classes, others.astype(np.int64), found)
         return np.asarray(found)
 
-    def near(self, count: int) -> np.ndarray:
-        """Return the nearest other classes of each class: (classes, count).
+    def near(self, count: int, classes: np.ndarray | None = None) -> np.ndarray:
+        """Return the nearest other classes of each class, or of some: (classes, count).
 
         With coded attributes, the nearest of some whose typical records are near, which need not be the nearest of all.
         """
         if self.groups is None:
-            return neighbours(self.means, count)
-        found = neighbours(self.typical(), _WIDER * count)
-        apart = self._apart(np.arange(len(found)), found)
+            return neighbours(self.means, count, classes)
+        found = neighbours(self.typical(), _WIDER * count, classes)
+        apart = self._apart(np.arange(len(found)) if classes is None else classes, found)
         return np.take_along_axis(found, np.lexsort((found, apart), axis=1)[:, :count], axis=1)
 
     def typical(self) -> np.ndarray | Coded:
