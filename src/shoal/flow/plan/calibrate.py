@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -36,7 +37,11 @@ _EASIER = 0.95  # searches grow a little more slowly than between two samples
 _SORTED = 50_000  # numbers that are sorted to see how fast the machine is …
 _SORTING = 5.5e-4  # … and the seconds that this usually takes
 _LOOK_UP, _LOOK_UP_CODED = 4_000.0, 25_000.0  # nanoseconds to look up the neighbours of a record in a sample …
-_LOOKED_UP = 0.3  # … and the power of the number of records by which they grow
+_LOOKED_UP = 0.3  # … and the power of the number of records by which they grow …
+_STEEPEST = 0.8  # … at most
+_NEIGHBOURS = 12  # of a record that are looked up
+_SETS, _FIRST_SETS = 24, 8  # sets of known attributes by which a sample is linked; the first take longer
+_SLOWER = 0.25  # highest power of the number of records by which a method takes longer than counted
 
 
 class Rates(NamedTuple):
@@ -46,19 +51,28 @@ class Rates(NamedTuple):
     first: float | None = None  #: None: unknown
     mdav: float | None = None  #: the count of MDAV, if searches of its index were extrapolated
     moves: float = 1.0
-    looking: float | None = None  #: nanoseconds to look up the neighbours of a record, in a sample
+    looking: float | None = None  #: nanoseconds to look up the neighbours of a record, in a sample …
+    looked_among: int = _SAMPLE  #: … of so many records …
+    growth: float = _LOOKED_UP  #: … and the power of the number of records by which they grow
     unions: float = 1.0
+    link: float | None = None  #: nanoseconds to look up a record with one set of known attributes, in a sample
 
     def look_up(self, inside: int, *, coded: bool) -> float:
         """Return the nanoseconds to look up the neighbours of a record among so many."""
-        usual = _LOOK_UP_CODED if coded else _LOOK_UP
-        grown = math.pow(max(inside / _SAMPLE, 1.0), _LOOKED_UP)
+        usual = self.table * (_LOOK_UP_CODED if coded else _LOOK_UP)
+        grown = math.pow(inside / self.looked_among, self.growth)
         return (usual if self.looking is None else self.looking) * grown
 
+    def linking(self, attributes: int, n: int, *, coded: bool) -> float:
+        """Return the nanoseconds to link records by sets of known attributes."""
+        if self.link is None:
+            return self.table * costs.of_links(attributes, n, coded=coded)
+        return costs.links(attributes, n) * self.link
 
-def calibrated(recipe: Recipe, points: Points, steps: Sequence[Step]) -> Rates:
+
+def calibrated(recipe: Recipe, points: Points, steps: Sequence[Step], *, report: bool = False) -> Rates:
     """Time the steps on samples of the points."""
-    rates = Rates(table=_of_machine())
+    rates = Rates(table=rate_of_machine())
     for step in steps:
         if step.kind == "method":
             rates = _of_first(recipe, points, step.what, rates)
@@ -66,7 +80,17 @@ def calibrated(recipe: Recipe, points: Points, steps: Sequence[Step]) -> Rates:
             rates = _of_moves(points, recipe.k, rates)
         elif step.kind == "unite" and points.confidential:
             rates = rates._replace(unions=_of_unions(recipe, points))
+    if _looks_up(points, steps):
+        rates = _of_look_up(points, rates)
+    if report and isinstance(points.x, Coded):
+        rates = rates._replace(link=_of_link(points, recipe.k))
     return rates
+
+
+def _looks_up(points: Points, steps: Sequence[Step]) -> bool:
+    """Tell whether the neighbours of many records are looked up."""
+    kinds = {step.kind for step in steps}
+    return bool(kinds & {"refine", "unite"}) or ("equal" in kinds and costs.distinct(points.x) < len(points))
 
 
 def _timed(work: Callable[[], Any]) -> float:
@@ -76,7 +100,7 @@ def _timed(work: Callable[[], Any]) -> float:
     return 1e9 * max(time.process_time() - start, 1e-6)
 
 
-def _of_machine() -> float:
+def rate_of_machine() -> float:
     """Return how many times as long as usual the machine takes to sort numbers."""
     numbers = np.random.default_rng(0).random(_SORTED)
     return min(_timed(numbers.copy().sort) for _ in range(3)) / (1e9 * _SORTING)
@@ -92,15 +116,27 @@ def _of_first(recipe: Recipe, points: Points, key: str, rates: Rates) -> Rates:
     n, k, method = len(points), recipe.k, registry.load("partition", key)
     if key == "mdav" and n >= 2 * _INDEXED and costs.uses_index(points.x, k):
         return _of_index(points, k, rates)
-    sample, small = (points.rows(_rows(n, min(n, some))) for some in (_SAMPLE, max(_SAMPLE // 8, 2 * k)))
-    if not method.quadratic and costs.uses_index(points.x, k) != costs.uses_index(sample.x, k):
-        return rates  # the sample would need kernels that the run does not use
+    size = min(n, max(_SAMPLE // 2, 2 * k))
+    while size < n and not method.quadratic and costs.uses_index(points.x, k) != _indexed(points, size, k):
+        size = min(2 * size, n)  # a smaller sample needs other kernels than the run
+    small, sample = (points.rows(_rows(n, min(n, some))) for some in (size, 2 * size))
     known = {declared.name for declared in declarations(method)}
     given = {name: value for name, value in (("t", recipe.t), *recipe.set.items()) if name in known}
     made = build(method, {"k": k, **given})
-    made.partition(small, np.random.default_rng(0))
-    took = _timed(lambda: made.partition(sample, np.random.default_rng(0)))
-    return rates._replace(first=took / costs.of_method(method, sample.x, k, costs.of_mdav(sample.x, k)))
+
+    def rate(some: Points) -> float:
+        took = _timed(lambda: made.partition(some, np.random.default_rng(0)))
+        return took / costs.of_method(method, some.x, k, costs.of_mdav(some.x, k))
+
+    rate(small)
+    before, after = min(rate(small) for _ in range(2)), min(rate(sample) for _ in range(2))
+    growth = min(max(math.log2(after / before), 0.0), _SLOWER)
+    return rates._replace(first=after * (n / len(sample)) ** growth)
+
+
+def _indexed(points: Points, size: int, k: int) -> bool:
+    """Tell whether a sample of so many records would be searched through an index."""
+    return costs.uses_index(points.x[:size], k)
 
 
 def _of_index(points: Points, k: int, rates: Rates) -> Rates:
@@ -109,17 +145,17 @@ def _of_index(points: Points, k: int, rates: Rates) -> Rates:
 
     x, n = points.x, len(points)
 
-    def tried(some: int) -> tuple[float, float]:
+    def tried(some: int) -> tuple[float, float, int]:
         sample, traces = points.rows(_rows(n, some)).x, list[Trace]()
         took = _timed(lambda: traces.append(mdav(sample, k, path="index")[1]))
-        return took, _searches(traces[0], x)
+        return took, _searches(traces[0], x), costs.distinct(sample)
 
-    (_, few), (took, many) = tried(_INDEXED // 4), tried(_INDEXED)
+    (_, few, _), (took, many, some) = tried(_INDEXED // 4), tried(_INDEXED)
     power = max(_EASIER * math.log(many / few) / math.log(4), 0.0)
     uncached = 1.0 if n * x.shape[1] * 8 <= _CACHED else _UNCACHED
-    each = _apart_from_searches(x, k)
-    whole = n * (each + many * uncached * (n / _INDEXED) ** power / (2 * k))
-    rate = took / (_INDEXED * (each + many / (2 * k)))
+    each, different = _apart_from_searches(x, k), costs.distinct(x)  # equal records have one place in the index
+    whole = different * each + n * many * uncached * (different / some) ** power / (2 * k)
+    rate = took / (some * each + _INDEXED * many / (2 * k))
     brute = costs.by_brute_force(x, k) / rate  # never slower than brute force, whose rate is about 1
     return rates._replace(first=rate, mdav=min(whole, brute))
 
@@ -156,9 +192,45 @@ def _of_moves(points: Points, k: int, rates: Rates) -> Rates:
     some = nothing._replace(moves=moves, per_record=moves, quench=2)
     refine(sample, labels, k, nothing, 0)
     looked_up = min(_timed(lambda: refine(sample, labels, k, nothing, 0)) for _ in range(2))
-    took = _timed(lambda: refine(sample, labels, k, some, 0))
+    took = min(_timed(lambda: refine(sample, labels, k, some, 0)) for _ in range(2))
     rate = max(took - looked_up, 0.1 * took) / costs.of_refinement(sample, k, some).moves
-    return rates._replace(moves=rate, looking=looked_up / len(sample))
+    return rates._replace(moves=rate)
+
+
+def _of_look_up(points: Points, rates: Rates) -> Rates:
+    """Look up the neighbours of all records of two samples, to see how their time grows."""
+    from shoal.kernels.space.neighbours import neighbours
+
+    n = len(points)
+    size = min(n, _SAMPLE if isinstance(points.x, Coded) else _INDEXED)
+    few, many = (points.rows(_rows(n, some)).x for some in (size // 4, size))
+
+    def each(sample: NDArray[np.float64] | Coded) -> float:
+        return _timed(lambda: neighbours(sample, _NEIGHBOURS)) / costs.distinct(sample)
+
+    each(few)
+    before, after = (min(each(sample) for _ in range(2)) for sample in (few, many))
+    grown = math.log(after / before) / math.log(max(costs.distinct(many) / costs.distinct(few), 2))
+    growth = min(max(grown, 0.0), _STEEPEST)
+    return rates._replace(looking=after, looked_among=costs.distinct(many), growth=growth)
+
+
+def _of_link(points: Points, k: int) -> float:
+    """Link the records of a sample to typical records of their classes, by some sets of known columns."""
+    from shoal.kernels.space.nearest_own import Links, different
+    from shoal.kernels.space.sparse_means import Centroids
+
+    n = len(points)
+    x = points.rows(_rows(n, min(n, _INDEXED))).x
+    labels = _labels(x, k, points)
+    masked = different(x[Centroids(x, labels).typical_rows()[labels]])
+    sets = np.random.default_rng(0).random((_SETS, x.shape[1])) < 0.5
+    sets[np.arange(_SETS), np.arange(_SETS) % x.shape[1]] = True
+    known = [np.flatnonzero(one) for one in sets]
+
+    links = Links(x, masked.of_row, masked, len(known))
+    took = [_timed(partial(links.as_near, columns)) for columns in known]
+    return sum(took[_FIRST_SETS:]) / (len(x) * (_SETS - _FIRST_SETS))
 
 
 def _of_unions(recipe: Recipe, points: Points) -> float:
@@ -175,7 +247,7 @@ def _of_unions(recipe: Recipe, points: Points) -> float:
 
     def tried(moves: int) -> tuple[float, float]:
         effort = Effort(moves, 1, 1, 1, 1, 0)
-        took = _timed(lambda: alternatives(sample.x, labels, demands, effort, 0, 1))
+        took = min(_timed(lambda: alternatives(sample.x, labels, demands, effort, 0, 1)) for _ in range(2))
         return took, costs.of_unions(sample.x, k, effort, size)
 
     tried(_UNIONS // 10)

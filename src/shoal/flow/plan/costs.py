@@ -6,12 +6,14 @@ Counts of what kernels do are beside the kernels; methods declare their cost as 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from shoal.types.coded import Coded
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from shoal.recipe.recipe import Recipe
@@ -26,13 +28,16 @@ class Units(NamedTuple):
     run: float = 1.5e7  #: for a run: its plan, checks and notes
     record: float = 1_800.0  #: for a record, to encode, release, compare and audit it …
     cell: float = 400.0  #: … and for each of its quasi-identifiers and confidential values
+    category: float = 70_000.0  #: for each category of a taxonomy, to describe it and to look for it in the output
     text: float = 750.0  #: for a cell of a file that is read, written and read back, as text …
     binary: float = 300.0  #: … or in a binary format
     sort: float = 600.0  #: for a record, to sort it by value
     equal: float = 1_000.0  #: for a record, to keep equal records together …
-    equal_coded: float = 10_000.0  #: … with coded attributes
-    merge: float = 1_000.0  #: for a record, to merge classes until all are within t …
-    merge_coded: float = 7_000.0  #: … with coded attributes
+    settle: float = 5_000.0  #: … and for each that differs from all others, to move all its copies …
+    settle_coded: float = 30_000.0  #: … with coded attributes
+    merge: float = 1_000.0  #: for a record, to merge atoms until all classes meet the requirements …
+    merge_coded: float = 7_000.0  #: … with coded attributes …
+    merge_all_coded: float = 18_000.0  #: … where any two classes may be merged
     report: float = 2e8  #: for the measures and charts of a report …
     link: float = 1_200.0  #: … and to look up a record with one set of known attributes …
     link_coded: float = 3_400.0  #: … with coded attributes
@@ -42,6 +47,7 @@ class Units(NamedTuple):
 
 
 UNITS = Units()
+_ODD = np.uint64(0x9E3779B97F4A7C15)  # of a hash
 _LINKS = 5_000_000  # look-ups of a measure at most; see distance_linkage
 _SETS = 511  # sets of known attributes at most
 _WHOLE_ATOMS = 6_000  # most atoms annealed as a whole
@@ -64,9 +70,32 @@ def of_table(recipe: Recipe, n: int, file: Contents | None = None) -> float:
     17200000.0
     """
     inside = UNITS.run + n * (UNITS.record + UNITS.cell * (len(recipe.quasi) + len(recipe.confidential)))
+    inside += UNITS.category * sum(map(_categories, recipe.taxonomies.values()))
     if file is None:
         return inside
     return inside + n * file.columns * (UNITS.text if file.text else UNITS.binary)
+
+
+def distinct(x: Coordinates) -> int:
+    """Return the number of different records, by a hash of each.
+
+    >>> import numpy as np
+    >>> distinct(np.array([[1.0, 2.0], [2.0, 1.0], [1.0, 2.0]]))
+    2
+    """
+    columns = [*x.numbers.T, *x.codes.T] if isinstance(x, Coded) else list(x.T)
+    hashes = np.zeros(len(x), np.uint64)
+    for column in columns:
+        hashes = hashes * _ODD + column.astype(np.float64).view(np.uint64)
+        hashes ^= hashes >> np.uint64(29)
+    return len(np.unique(hashes))
+
+
+def _categories(tree: Any) -> int:
+    """Return the number of categories and groups of a taxonomy; 0 if it is a file."""
+    if isinstance(tree, Mapping):
+        return sum(1 + _categories(inside) for inside in tree.values())
+    return 0 if isinstance(tree, str) else len(tree)
 
 
 def of_report(attributes: int, n: int, *, coded: bool) -> float:
@@ -80,8 +109,13 @@ def of_report(attributes: int, n: int, *, coded: bool) -> float:
 
 def of_links(attributes: int, n: int, *, coded: bool) -> float:
     """Return the cost of linking records by every set of known attributes, or by as many as the measures use."""
+    return links(attributes, n) * (UNITS.link_coded if coded else UNITS.link)
+
+
+def links(attributes: int, n: int) -> int:
+    """Return the number of look-ups of all records, each by every set of known attributes that the measures use."""
     sets = min((1 << min(attributes, 20)) - 1, _SETS)
-    return min(n * sets, max(_LINKS, _FEWEST * sets)) * (UNITS.link_coded if coded else UNITS.link)
+    return min(n * sets, max(_LINKS, _FEWEST * sets))
 
 
 def of_mdav(x: Coordinates, k: int) -> float:

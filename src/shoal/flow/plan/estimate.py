@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from shoal import registry
 from shoal.flow.plan import costs
-from shoal.flow.plan.calibrate import Rates, calibrated
+from shoal.flow.plan.calibrate import Rates, calibrated, rate_of_machine
 from shoal.flow.plan.costs import UNITS, Contents
 from shoal.recipe.attacker import BY_ROW, improves, withstands_algorithm
 from shoal.threads import thread_count
@@ -38,7 +38,7 @@ class Estimate(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A step in forming classes: ``method``, ``refine``, ``close``, ``unite``, ``merge`` or ``mend``."""
+    """A step in forming classes: method, refine, close, unite, merge, mend, equal or sort."""
 
     kind: str
     what: str = ""  #: the method, or the effort
@@ -63,8 +63,10 @@ def estimated(
     """
     found = _total(recipe, points, Rates(), file, report=report)
     if found.cpu >= timed_from:
-        rates = calibrated(recipe, points, steps_of(recipe, points))
+        rates = calibrated(recipe, points, steps_of(recipe, points), report=report)
         found = _total(recipe, points, rates, file, report=report)
+    elif timed_from <= WORTH_TIMING:
+        found = _total(recipe, points, Rates(table=rate_of_machine()), file, report=report)
     if not isinstance(recipe.deadline, float):
         return found
     least = _total(recipe, points, Rates(), file, report=report, searching=False)
@@ -90,7 +92,7 @@ def _total(
         elif searching:
             shared.append(_searching(points, recipe, step, rates))
     if report:
-        alone.append(rates.table * costs.of_report(attributes, n, coded=coded))
+        alone.append(rates.table * UNITS.report + rates.linking(attributes, n, coded=coded))
     elif linked:
         alone.append(rates.table * costs.of_links(attributes, n, coded=coded))
     one, all_ = 1e-9 * math.fsum(alone), 1e-9 * math.fsum(shared)
@@ -123,7 +125,7 @@ def _of_method(recipe: Recipe, points: Points, *, demanding: bool) -> list[Step]
     """Return the steps of a method that searches."""
     effort, first = str(recipe.effort or "default"), Step("method", str(recipe.set.get("first", "mdav")))
     if recipe.method == "t_close_merge":
-        return [first, Step("merge")]
+        return [first, Step("merge", recipe.method)]
     if recipe.method == "blocks":
         return [Step("method", "mdav"), Step("mend", effort)]
     if recipe.method == "t_close_anneal":
@@ -143,7 +145,7 @@ def _first(points: Points, k: int, key: str, rates: Rates) -> float:
     method = registry.load("partition", key)
     several = key == "t_first" and len(points.confidential) > 1
     usual = _USUAL_CODED if isinstance(points.x, Coded) else _USUAL
-    rate = usual if rates.first is None else rates.first
+    rate = rates.table * usual if rates.first is None else rates.first
     return rate * costs.of_method(method, points.x, k, mdav) * (_ORDERS if several else 1)
 
 
@@ -152,21 +154,30 @@ def _searching(points: Points, recipe: Recipe, step: Step, rates: Rates) -> floa
     x, n, k, coded = points.x, len(points), recipe.k, isinstance(points.x, Coded)
     if step.kind == "refine":
         found = costs.of_refinement(x, k, step.what)
-        return rates.moves * found.moves + found.looked_up * rates.look_up(found.inside, coded=coded)
+        different = costs.distinct(x) / n  # equal records are looked up once
+        return rates.moves * found.moves + different * found.looked_up * rates.look_up(found.inside, coded=coded)
     size = costs.least_size(n, k, recipe.t)
     if step.kind == "close":
         return costs.of_close_refinement(x, k, step.what, size)
     if step.kind == "unite":
         from shoal.kernels.repair.unite import effort_for
 
-        work = effort_for(step.what, x, max(n // k, 1), max(len(points.confidential), 1))
-        return rates.unions * costs.of_unions(x, k, work, size)
+        atoms = max(n // k, 1)
+        work = effort_for(step.what, x, atoms, max(len(points.confidential), 1))
+        return rates.unions * costs.of_unions(x, k, work, size) + atoms * rates.look_up(atoms, coded=coded)
     if step.kind == "mend":
         rounds = recipe.set.get("rounds")
         return n * _MENDED * (rounds if isinstance(rounds, int) else _ROUNDS[step.what])
-    each = {
-        "sort": UNITS.sort,
-        "equal": UNITS.equal_coded if coded else UNITS.equal,
-        "merge": UNITS.merge_coded if coded else UNITS.merge,
-    }
-    return rates.table * n * each[step.kind]
+    if step.kind == "equal":
+        return rates.table * n * UNITS.equal + _settling(points, rates)
+    merge = UNITS.merge_all_coded if step.what else UNITS.merge_coded
+    return rates.table * n * (UNITS.sort if step.kind == "sort" else merge if coded else UNITS.merge)
+
+
+def _settling(points: Points, rates: Rates) -> float:
+    """Return the cost of moving all copies of a record together; nothing if no two records are equal."""
+    n, some, coded = len(points), costs.distinct(points.x), isinstance(points.x, Coded)
+    if some == n:
+        return 0.0
+    moves = UNITS.settle_coded if coded else UNITS.settle
+    return some * (rates.table * moves + rates.look_up(some, coded=coded))
