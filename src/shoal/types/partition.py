@@ -104,7 +104,7 @@ class Partition:
         return cls((Block(tuple(attributes), labels),))
 
     @classmethod
-    def joined(cls, parts: Sequence[Partition], rows: Sequence[NDArray[np.int64]]) -> Partition:
+    def joined(cls, parts: Sequence[Partition], rows: Sequence[NDArray[np.int64]], note: str = "") -> Partition:
         """Join partitions of disjoint sets of rows, which must have the same blocks."""
         import numpy as np
 
@@ -130,7 +130,7 @@ class Partition:
             joint = Block(first.attributes, labels, promised, values, "; ".join(notes), close, share=share)
             by_value = all(piece.by_value for piece in pieces)
             blocks.append(replace(joint, atoms=atoms, by_value=by_value))
-        return cls(tuple(blocks), "; ".join(sorted({part.note for part in parts if part.note})))
+        return cls(tuple(blocks), note)
 
     @cached_property
     def _all(self) -> Block:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -196,4 +197,23 @@ def partition_strata(
     seed = int(rng.integers(1 << 60))
     method = method.settled(points)  # what it determines from the points must be the same in every stratum
     rows = np.split(np.argsort(strata, kind="stable"), np.cumsum(np.bincount(strata))[:-1])
-    return Partition.joined([method.partition(points.rows(where), np.random.default_rng(seed)) for where in rows], rows)
+    parts = [method.partition(points.rows(where), np.random.default_rng(seed)) for where in rows]
+    return Partition.joined(parts, rows, joint_note([part.note for part in parts]))
+
+
+def joint_note(notes: Sequence[str]) -> str:
+    """Return one note on all strata; choices with their reason after a colon are stated once, without the reason.
+
+    >>> joint_note(["auto chose anneal: 90 records", "auto chose anneal: 70 records", "auto chose mdav: 9 records"])
+    'auto chose anneal in 2 of 3 strata; auto chose mdav in 1 of 3 strata'
+    >>> joint_note(["auto chose mdav: 9 records", "auto chose mdav: 8 records"])
+    'auto chose mdav in all 2 strata'
+    """
+    different = sorted({note for note in notes if note})  # whatever the order of strata
+    if len(different) < 2 or not all(": " in note for note in different):
+        return "; ".join(different)
+    strata = Counter(note.partition(": ")[0] for note in notes if note)
+    ordered = sorted(strata.items(), key=lambda choice: (-choice[1], choice[0]))
+    total = f"{len(notes):,}"
+    shares = ((choice, f"all {total}" if n == len(notes) else f"{n:,} of {total}") for choice, n in ordered)
+    return "; ".join(f"{choice} in {share} strata" for choice, share in shares)
