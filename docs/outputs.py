@@ -98,6 +98,7 @@ def rewritten(text: str, folder: Path, skipped: Sequence[str] = ()) -> str:
             between = text[end : fence.start()]
             title = _TITLE.search(info)
             if title:
+                Path(title["name"]).parent.mkdir(parents=True, exist_ok=True)
                 Path(title["name"]).write_text(body, encoding="utf-8")
             elif info == "console":
                 body = _session(body, reader)
