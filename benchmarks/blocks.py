@@ -20,10 +20,16 @@ import re, sys, time
 import numpy as np
 points = np.load(sys.argv[1])
 method, k, size, rounds = sys.argv[2], *map(int, sys.argv[3:])
-from shoal.kernels.refine.reblock import block_labels
+from shoal.kernels.refine.blockwise import Memory, partition_in_blocks
 from shoal.kernels.mdav.mdav import mdav
+from shoal.partition.blocks import Blocks
 start, clock = time.process_time(), time.perf_counter()
-labels = mdav(points, k)[0] if method == "mdav" else block_labels(points, k, size, rounds)
+if method == "mdav":
+    labels = mdav(points, k)[0]
+else:
+    store = Memory(points)
+    partition_in_blocks(store, Blocks(k, size, rounds).blockwise(len(points), 0))
+    labels = store.labels
 cpu, wall = time.process_time() - start, time.perf_counter() - clock
 peak = int(re.search(r"VmHWM:\\s+(\\d+) kB", open("/proc/self/status").read())[1]) * 1024
 sizes = np.bincount(labels)
@@ -54,7 +60,7 @@ def table(kind, n, d, cases):
                 f"{head}     mdav          {loss:10.6f}   1.000 {cpu:8.1f} {wall:8.1f} {peak / held:8.2f}", flush=True
             )
             for size in sizes:
-                for rounds in (0, 2):
+                for rounds in (0, 1, 2):
                     found, cpu, wall, peak, least = run(file.name, "blocks", k, size, rounds)
                     assert least >= k
                     figures = f"{found:10.6f} {found / loss:7.3f} {cpu:8.1f} {wall:8.1f} {peak / held:8.2f}"

@@ -65,6 +65,7 @@ class Place:
 
     at: Path | Url
     options: Mapping[str, str] = field(default_factory=dict, repr=False)  # a query may contain values
+    folder: bool = False  #: it was written with a slash at the end, so it is a folder of files
 
     def __str__(self) -> str:
         return str(self.at)
@@ -100,10 +101,12 @@ def place(given: str | Path | Place) -> Place:
     """Parse a path or a URL.
 
     A URL begins with ``scheme://``. Options after ``?`` select the table, or the sheet of a file. A file with exactly
-    that name takes precedence.
+    that name takes precedence. A slash at the end says that it is a folder.
 
     >>> place("people.xlsx?sheet=Data").options
     {'sheet': 'Data'}
+    >>> place("people/").folder
+    True
     >>> str(place("postgresql://ann:secret@host/db?table=survey&sslmode=require"))
     'postgresql://ann:***@host/db?table=survey'
     """
@@ -117,7 +120,7 @@ def place(given: str | Path | Place) -> Place:
         return _url(found["scheme"].lower(), found["rest"])
     found = _WITH_OPTIONS.match(given)
     if found is None or Path(given).exists():
-        return Place(Path(given))
+        return Place(Path(given), folder=given.endswith(("/", os.sep)))
     return Place(Path(found["path"]), dict(parse_qsl(found["options"], keep_blank_values=True)))
 
 

@@ -19,7 +19,7 @@ class Enough(Exception):  # noqa: N818 - not an error: the listener has seen eno
 
 
 class Listener(Protocol):
-    """A display of progress; it may also have ``expect(seconds)``."""
+    """A display of progress; it may also have ``expect(seconds, disk)``."""
 
     def stage(self, name: str) -> None:
         """Receive the start of a stage."""
@@ -95,10 +95,13 @@ class _Sentences(NamedTuple):
         """Ignore it."""
 
 
-def expect(seconds: Callable[[], float]) -> None:
-    """Announce how long the work will take; `seconds` estimates it, and is called only if a listener wants to know."""
+def expect(seconds: Callable[[], float], disk: int = 0) -> None:
+    """Announce how long the work will take, and how many bytes of disk.
+
+    `seconds` estimates the time, and is called only if a listener wants to know.
+    """
     one = _listener.get()
     if one is not None and (show := getattr(one, "expect", None)) is not None:
         with listening(_Sentences(one)):
             found = seconds()
-        show(found)
+        show(found, disk)

@@ -10,8 +10,9 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
+from shoal.control_groups import cgroup_folders
 from shoal.errors import ParameterError
 
 VARIABLE = "SHOAL_THREADS"
@@ -62,11 +63,10 @@ def available_cores() -> int:
 def cgroup_cores(root: Path = Path("/")) -> int | None:
     """Return the CPU quota of the control group, in cores and rounded up; None if there is none.
 
-    Reads version 2 (``cpu.max``) and version 1 (``cpu.cfs_quota_us``). A limit holds for all groups below it, so the
-    lowest on the way to the top counts.
+    Reads version 2 (``cpu.max``) and version 1 (``cpu.cfs_quota_us``).
     """
     limits: list[float] = []
-    for folder in _cgroup_folders(root):
+    for folder in cgroup_folders("cpu", root):
         with suppress(OSError, ValueError, ZeroDivisionError):
             if (folder / "cpu.max").exists():
                 quota, period = (folder / "cpu.max").read_text().split()
@@ -74,22 +74,3 @@ def cgroup_cores(root: Path = Path("/")) -> int | None:
                 quota, period = ((folder / f"cpu.cfs_{name}_us").read_text() for name in ("quota", "period"))
             limits.append(float(quota) / float(period))  # "max" is not a number
     return min((max(1, math.ceil(limit)) for limit in limits if limit > 0), default=None)
-
-
-def _cgroup_folders(root: Path) -> Iterator[Path]:
-    """Yield the folders of this process's control groups and of all groups above, as they are usually mounted.
-
-    In a container the path may be that of the host. Then only the topmost folder exists, which is the container's.
-    """
-    try:
-        lines = (root / "proc/self/cgroup").read_text().splitlines()
-    except OSError:  # not Linux
-        return
-    for line in lines:
-        _, controllers, path = line.split(":", 2)
-        if controllers and "cpu" not in controllers.split(","):
-            continue
-        inside = PurePosixPath(path.lstrip("/"))
-        for mounted in (controllers, "cpu", "unified") if controllers else ("", "unified"):
-            for group in (inside, *inside.parents):
-                yield root / "sys/fs/cgroup" / mounted / group

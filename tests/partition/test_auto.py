@@ -6,14 +6,13 @@ import json
 import time
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
+import pytest
 
 import shoal
 from shoal.kernels.arithmetic.class_statistics import sse
-from shoal.partition.auto import Auto
+from shoal.partition import auto
 from shoal.progress import listening
 
 
@@ -24,11 +23,16 @@ def test_one_coordinate_has_a_known_optimum() -> None:
     assert found.note == "auto chose optimal_univariate: one coordinate, for which it finds the optimum"
 
 
-def test_what_is_huge_goes_to_blocks() -> None:
-    sized: Any = SimpleNamespace(x=SimpleNamespace(shape=(10**9, 10)))
-    key, given, reason = Auto(k=3)._choice(sized, "fast")
-    assert (key, given) == ("blocks", {"effort": "fast"})
-    assert reason == "1,000,000,000 records of 10 coordinates, for which other methods need too much memory"
+def test_a_large_table_is_partitioned_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(auto, "LARGE", 1_000)
+    x = np.random.default_rng(0).integers(0, 12, size=(1_000, 3)).astype(np.float64)
+    found = shoal.microaggregate(x, 3, method="auto", effort="fast")
+    assert found.note == "auto chose blocks with effort fast: 1,000 records of 3 coordinates"
+    _, vector = np.unique(x, axis=0, return_inverse=True)
+    assert len(set(zip(vector.reshape(-1), found.labels, strict=True))) == len(set(vector.reshape(-1)))
+    assert "anneal" in shoal.microaggregate(x[1:], 3, method="auto", effort="fast").note
+    assert "optimal_univariate" in shoal.microaggregate(x[:, :1], 3, method="auto", effort="fast").note
+    assert auto.in_blocks(np.zeros((1, 10)), 10**9)
 
 
 def test_more_effort_loses_less() -> None:

@@ -1,9 +1,10 @@
-"""Blocks: cut as transcribed, partitioned as MDAV would each, and repaired so that the loss never rises."""
+"""Blocks: cut as transcribed, each partitioned by MDAV and exchanges, and mended so that the loss never rises."""
 
 from __future__ import annotations
 
 import importlib.util
 import itertools
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
+from shoal.kernels.refine.blockwise import Memory, cuts_for
+from shoal.kernels.refine.class_state import arranged
+from shoal.kernels.refine.cuts import block_of
+from shoal.kernels.refine.exchange import Search, exchanged
 from shoal.kernels.refine.reblock import _directions, cut_blocks, whole_classes
+from shoal.partition.blocks import Blocks
 from shoal.progress import listening
+from shoal.types import Points
 
 _spec = importlib.util.spec_from_file_location("oracle_blocks", Path(__file__).parents[1] / "oracles" / "blocks.py")
 assert _spec is not None
@@ -66,12 +73,42 @@ def test_classes_hold_k_to_2k_minus_1_and_mending_never_loses(
     assert loss(X, part.labels) <= loss(X, alone.labels) * (1 + 1e-9) + 1e-12
 
 
-def test_without_mending_each_block_is_what_mdav_makes_of_it() -> None:
+def test_without_mending_each_block_is_mdav_followed_by_exchanges() -> None:
     X = table(1, 300, 3, 0)
     labels = shoal.microaggregate(X, 4, method="blocks", size=70, rounds=0).labels
-    for rows in oracle.cut_blocks(X.tolist(), list(range(300)), 300 // 70):
-        alone = shoal.microaggregate(X[rows], 4).labels
+    home = block_of(cuts_for(Memory(X), 300 // 70, 8), X)
+    assert len(set(home)) == 4
+    for block in range(4):
+        rows = arranged(X, np.flatnonzero(home == block))
+        alone = exchanged(X[rows], shoal.microaggregate(X[rows], 4).labels, Search(16, 10))
         assert np.array_equal(labels[rows][:, None] == labels[rows], alone[:, None] == alone)
+
+
+@pytest.mark.parametrize(("effort", "rounds"), [("fast", 0), ("default", 1), ("best", 4)])
+def test_effort_is_a_number_of_rounds(effort: str, rounds: int) -> None:
+    X = table(8, 900, 3, 0)
+    by_effort = shoal.microaggregate(X, 3, method="blocks", size=150, effort=effort).labels
+    by_hand = shoal.microaggregate(X, 3, method="blocks", size=150, effort=effort, rounds=rounds).labels
+    assert np.array_equal(by_effort, by_hand)
+
+
+def test_more_effort_loses_less() -> None:
+    X = table(9, 4000, 4, 0)
+    found = [
+        loss(X, shoal.microaggregate(X, 5, method="blocks", size=500, effort=effort).labels)
+        for effort in ("fast", "default", "best")
+    ]
+    assert found == sorted(found, reverse=True)
+
+
+@pytest.mark.parametrize("effort", ["fast", "default"])
+def test_equal_records_share_a_class_where_that_is_wanted(effort: str) -> None:
+    X = np.random.default_rng(10).integers(0, 9, (2000, 3)).astype(np.float64)
+    method = replace(Blocks(k=4, size=200, effort=effort), whole=True)  # type: ignore[arg-type]
+    labels = method.partition(Points(X), np.random.default_rng(0)).labels
+    _, vector = np.unique(X, axis=0, return_inverse=True)
+    assert np.bincount(labels).min() >= 4
+    assert len(set(zip(vector.reshape(-1), labels, strict=True))) == len(set(vector.reshape(-1)))
 
 
 def test_one_block_is_mdav() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from shoal.errors import DataError
 from shoal.schema import cells
-from shoal.schema.roles import kind_of
+from shoal.schema.kinds import kind_of
 from shoal.types import Dialect, Kind
 
 POINT, COMMA = Dialect(), Dialect(delimiter=";", decimal=",")

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.schema.roles import kind_of, without_user_missing
+from shoal.schema.kinds import kind_of
+from shoal.schema.roles import without_user_missing
 from shoal.types import Kind
 from shoal.types.statistical_files import Variable, tag
 

@@ -24,6 +24,7 @@ def attack(
     receipt: str | Path | None = None,
     only: Sequence[str] = (),
     text: Mapping[str, Any] | None = None,
+    memory: str | int | None = None,
     **fields: Any,
 ) -> Attempts:
     """Attack a release, and check every guess against the original.
@@ -31,7 +32,8 @@ def attack(
     Parameters
     ----------
     original
-        The table that was protected: a frame of pandas, polars or pyarrow, or the path or URL of a table.
+        The table that was protected: a frame of pandas, polars or pyarrow, or the path or URL of a table; a path may be
+        that of a folder of files with equal columns.
     released
         The released table in the same form; where two tables were released, a list of both.
     recipe
@@ -46,6 +48,9 @@ def attack(
         Only these attacks; see ``shoal list attacks``. Default: all.
     text
         Format of text files, with the names of ``[text]`` in a recipe.
+    memory
+        Memory to use at most, such as ``"2GB"``. Parquet and CSV files that need more are read in batches, and a sample
+        of whole classes is attacked; ``sample`` of the result states it.
     **fields
         Fields of a recipe by name, such as ``quasi=["age"]``; they override the recipe.
 
@@ -74,6 +79,7 @@ def attack(
     every = [original, *tables, *(() if earlier is None else (earlier,))]
     if not any(is_place(one) for one in every):
         refuse_with_frame("attack", "Only text files have a text format.", text=text)
+        refuse_with_frame("attack", "Frames are in memory already.", memory=memory)
     read = [place(one) if is_place(one) else one for one in every]
     return flow.attack_release(
         flow.AttackRequest(
@@ -85,5 +91,6 @@ def attack(
             path_or_none(receipt),
             listed("only", only),
             text or {},
+            memory,
         )
     )

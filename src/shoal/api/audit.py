@@ -24,6 +24,7 @@ def audit(
     *,
     subject_exact: bool = False,
     text: Mapping[str, Any] | None = None,
+    memory: str | int | None = None,
 ) -> Audit:
     """Audit a table as it is.
 
@@ -33,7 +34,8 @@ def audit(
     Parameters
     ----------
     frame
-        A frame of pandas, polars or pyarrow, the path of a file, or the URL of a table.
+        A frame of pandas, polars or pyarrow, the path of a file, of a folder of Parquet or CSV files with equal
+        columns, or the URL of a table.
     quasi, confidential, subject
         Columns of these roles.
     require
@@ -47,6 +49,9 @@ def audit(
         Count every spelling of a subject as another person; otherwise Ann and ANN, and 7 and 007, are one.
     text
         Format of a text file, with the names of ``[text]`` in a recipe.
+    memory
+        Memory to use at most, such as ``"2GB"``. Parquet and CSV files that need more are audited in parts on disk;
+        without a ceiling, those that need more than is available.
 
     >>> import pyarrow as pa
     >>> audit(pa.table({"age": [40, 40, 50, None]}), quasi=["age"]).to_dict()["k"]
@@ -63,8 +68,9 @@ def audit(
         subject_exact=subject_exact,
     )
     if is_place(frame):
-        return flow.audit_file(place(frame), asked, text or {})
+        return flow.audit_file(place(frame), asked, text or {}, memory)
     refuse_with_frame("audit", "Only a text file has a text format.", text=text)
+    refuse_with_frame("audit", "A frame is in memory already.", memory=memory)
     return flow.audit_frame(frame, asked)
 
 

@@ -30,13 +30,15 @@ def compare(
     measures: Sequence[str] = (),
     receipt: str | Path | None = None,
     text: Mapping[str, Any] | None = None,
+    memory: str | int | None = None,
 ) -> Readings:
     """Measure the loss of a masked table and the gain of an attacker, record by record.
 
     Parameters
     ----------
     original, masked
-        Two frames of pandas, polars or pyarrow, or the paths or URLs of two tables. Both have the same rows in the same
+        Two frames of pandas, polars or pyarrow, or the paths or URLs of two tables; a path may be that of a folder of
+        files with equal columns. Both have the same rows in the same
         order, unless there is a key or a receipt.
     columns
         The columns to compare, of any kind. Default: the quasi-identifiers of the recipe.
@@ -58,6 +60,10 @@ def compare(
         The receipt of the run that protected the table: lines rows up again if they were shuffled or excluded.
     text
         Format of text files, with the names of ``[text]`` in a recipe.
+    memory
+        Memory to use at most, such as ``"2GB"``. Parquet and CSV files that need more are read in batches, and a sample
+        of whole classes is measured; ``sample`` of the result states it. SSE and IL are
+        those of all records in any case.
 
     A missing value is a value, 1 away from the others. So is a category that the original does not have, unless it is a
     group of its taxonomy, or ``*``, the group of all.
@@ -73,7 +79,7 @@ def compare(
     said = said.with_receipt(path_or_none(receipt))
     asked = flow.Compared.of(None if recipe is None else recipe_of(recipe, {}, compare), said)
     if is_place(original) and is_place(masked):
-        return flow.compare_files(place(original), place(masked), asked, text or {})
+        return flow.compare_files(place(original), place(masked), asked, text or {}, memory)
     if is_place(original) or is_place(masked):
         got = ["a path" if is_place(one) else f"a {type(one).__name__}" for one in (original, masked)]
         raise ParameterError(
@@ -81,6 +87,7 @@ def compare(
             "Read the file into a frame first."
         )
     refuse_with_frame("compare", "Only text files have a text format.", text=text)
+    refuse_with_frame("compare", "Frames are in memory already.", memory=memory)
     return flow.compare_frames(original, masked, asked)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Unpack
 
-from shoal.api._given import AnyRecipe, is_place, recipe_of
+from shoal.api._given import AnyRecipe, is_place, recipe_of, refuse_with_frame
 from shoal.flow.protect.dry_run import plan_file, plan_frame
 from shoal.flow.protect.files import SideFiles
 from shoal.locations import path_or_none, place
@@ -24,6 +24,8 @@ def plan(
     report: str | Path | None = None,
     evidence: str | Path | None = None,
     receipt: str | Path | None = None,
+    engine: str | None = None,
+    memory: str | int | None = None,
     **fields: Unpack[Changes],
 ) -> Planned:
     """Plan a run without starting it: what would be done, why it would be refused, how long it would take.
@@ -38,7 +40,7 @@ def plan(
         As in :func:`shoal.protect`.
     output
         Where the protected file would go; None: it is not checked.
-    certify, force, save_recipe, report, evidence, receipt
+    certify, force, save_recipe, report, evidence, receipt, engine, memory
         As in :func:`shoal.protect`.
 
     >>> import pyarrow as pa
@@ -49,9 +51,19 @@ def plan(
     """
     made = recipe_of(recipe, fields, plan)
     if not is_place(data):
+        refuse_with_frame("plan", "A frame is protected in memory.", engine=engine, memory=memory)
         return plan_frame(data, made, certify=certify, report=report is not None)
     side_files = SideFiles(
         path_or_none(save_recipe), path_or_none(report), "internal", path_or_none(evidence), path_or_none(receipt)
     )
     target = None if output is None else place(output)
-    return plan_file(place(data), target, made, force=force, side_files=side_files, certify=certify)
+    return plan_file(
+        place(data),
+        target,
+        made,
+        force=force,
+        side_files=side_files,
+        certify=certify,
+        engine=engine,
+        memory=memory,
+    )

@@ -28,6 +28,8 @@ def protect(
     keep_metadata: bool = False,
     receipt: str | Path | None = None,
     repeat: str | Path | None = None,
+    engine: str | None = None,
+    memory: str | int | None = None,
     **fields: Unpack[Changes],
 ) -> Protected:
     """Protect a table and audit the result before anyone sees it.
@@ -61,6 +63,10 @@ def protect(
         evidence, and holds the random choices.
     repeat
         The receipt of an earlier run on the same table: its swap key and its order of rows are used again.
+    engine, memory
+        Of a file: ``memory`` or ``disk``, and the memory to use at most, such as ``"2GB"``. By default a Parquet or
+        text file that would need more than that, or more than is available, and every folder of such files, is
+        protected on disk; ``data`` is then a pyarrow dataset of the output.
     **fields
         Fields of the recipe by name, such as ``quasi=["age"], k=5``: instead of a recipe, or to override it.
 
@@ -95,6 +101,8 @@ def protect(
             edition=edition != "internal",
             evidence=evidence,
             receipt=receipt,
+            engine=engine,
+            memory=memory,
         )
         return flow.protect_frame(
             frame, made, certify=certify, keep_metadata=keep_metadata, repeat=path_or_none(repeat)
@@ -113,6 +121,8 @@ def protect(
         certify=certify,
         keep_metadata=keep_metadata,
         repeat=path_or_none(repeat),
+        engine=engine,
+        memory=memory,
     )
 
 

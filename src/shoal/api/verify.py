@@ -20,6 +20,7 @@ def verify(
     receipt: str | Path | None = None,
     require: Mapping[str, Any] | None = None,
     strict: bool = False,
+    memory: str | int | None = None,
 ) -> Verification:
     """Check a protected table against its evidence: audit it from scratch, and compare.
 
@@ -28,8 +29,8 @@ def verify(
     evidence
         The JSON file that :func:`shoal.protect` wrote with ``evidence=``, or ``Protected.evidence``.
     output
-        The protected file, the URL of a table, or a frame. Where two tables were released: the first file, or both
-        frames.
+        The protected file or folder, the URL of a table, or a frame. Where two tables were released: the first file,
+        or both frames.
     input
         The table that was protected, if you have it: a file, a URL or a frame. Needs the receipt.
     receipt
@@ -38,6 +39,8 @@ def verify(
         Levels that must be promised over all quasi-identifiers together and confirmed, as in a recipe: ``{"k": 5}``.
     strict
         Whether everything about the protection of the output must be verified for ``holds`` to be true.
+    memory
+        Memory to use at most, such as ``"2GB"``; an output that needs more is audited in parts on disk.
 
     Returns
     -------
@@ -53,4 +56,6 @@ def verify(
         If there is an input and no receipt, or if a requirement names an unknown model or an impossible level.
     """
     released, original = (place(one) if is_place(one) else one for one in (output, input))
-    return flow.verify(Path(evidence), released, original, path_or_none(receipt), require=require, strict=strict)
+    return flow.verify(
+        Path(evidence), released, original, path_or_none(receipt), require=require, strict=strict, memory=memory
+    )

@@ -47,18 +47,31 @@ class Metadata(Attack):
         names -= {*_texts(case.recipe), *_declared(case)}
         names -= {name for table in case.released for name in table.data.column_names}
         what = "a name that was removed, from labels, notes and lists of categories,"
-        n = len(case.original)
-        if not names:
-            return Attempt.of(self.key, n, 0, 0.0, what)
-        for table in case.released:
-            for name in table.data.column_names:
-                names -= _occurring(table.data.column(name), names)
+        n = len(case.original) if case.everything is None else case.everything.records
+        for table in _released(case) if names else ():
+            for name in table.column_names:
+                names -= _occurring(table.column(name), names)
         if names & set(case.original.data.column_names):
             return Attempt.of(self.key, n, n, 0.0, what)
-        held = np.zeros(n, np.bool_)
-        for name in case.original.data.column_names:
-            held |= _holding(case.original.data.column(name), names)
-        return Attempt.of(self.key, n, int(held.sum()), 0.0, what)
+        held = sum(_held(table, names) for table in _originals(case)) if names else 0
+        return Attempt.of(self.key, n, held, 0.0, what)
+
+
+def _released(case: Case) -> Iterable[pa.Table]:
+    """Return all released records, also where the case has a sample."""
+    return [table.data for table in case.released] if case.everything is None else case.everything.released()
+
+
+def _originals(case: Case) -> Iterable[pa.Table]:
+    return [case.original.data] if case.everything is None else case.everything.original()
+
+
+def _held(table: pa.Table, names: set[str]) -> int:
+    """Count the records with one of some names in a cell."""
+    held = np.zeros(table.num_rows, np.bool_)
+    for column in table.columns:
+        held |= _holding(column, names)
+    return int(held.sum())
 
 
 def _names(texts: Iterable[str]) -> set[str]:

@@ -38,12 +38,20 @@ class UniqueColumns(Attack):
         n = len(case)
         if not names:
             return Attempt.not_run(self.key, "No column that is released unchanged lacks a review.")
-        columns = [codes(case.table.data.column(name)) for name in names]
-        whole = any(int(one.max(initial=-1)) + 1 == n for one in columns)
-        unique = n if whole else int((np.bincount(joined(columns, n)) == 1).sum())
+        unique = _unique(case, names)
         of = f"{names[0]!r}, which is" if len(names) == 1 else f"{len(names):,} columns, which are"
         what = f"which record is a person's from {of} released unchanged,"
         return Attempt.of(self.key, n, unique, MOST_UNREVIEWED * n, what)
+
+
+def _unique(case: Case, names: list[str]) -> int:
+    """Count the records that no other record of the release equals; those of a sample, if the case is one."""
+    n = len(case)
+    if case.everything is not None:
+        return int((case.everything.occurrences(names) == 1).sum())
+    columns = [codes(case.table.data.column(name)) for name in names]
+    whole = any(int(one.max(initial=-1)) + 1 == n for one in columns)
+    return n if whole else int((np.bincount(joined(columns, n)) == 1).sum())
 
 
 def _unchanged(case: Case) -> list[str]:

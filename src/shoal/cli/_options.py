@@ -50,6 +50,16 @@ Threads = Annotated[
     ),
 ]
 
+Memory = Annotated[
+    str | None,
+    typer.Option(
+        "--memory",
+        metavar="SIZE",
+        help="Memory to use at most, e.g. 2GB; larger files are read in parts.",
+        show_default="what is available",
+    ),
+]
+
 
 def option(metavar: str, text: str, *names: str, usual: str = "") -> Any:
     """Declare an option of a single command: the form of its value, its help, and its names."""

@@ -15,6 +15,7 @@ import typer
 
 from shoal import progress, registry
 from shoal.errors import EngineError
+from shoal.memory import gigabytes
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -143,8 +144,8 @@ def print_plan(planned: Planned, notes: Sequence[str]) -> None:
             typer.echo(f"- {sentence}")
     elif planned.seconds is not None and planned.wall_seconds is not None:
         typer.echo(
-            f"{planned.records:,} records. This takes {_about(planned.wall_seconds)} on this machine, and "
-            f"{_about(planned.seconds)} of processor time."
+            f"{planned.records:,} records. This takes {_about(planned.wall_seconds)}{_of_disk(planned.disk)} on this "
+            f"machine, and {_about(planned.seconds)} of processor time."
         )
     typer.echo("Nothing was written.")
 
@@ -165,6 +166,15 @@ def _about(seconds: float) -> str:
         whole = round(seconds) if seconds < 15 else 5 * round(seconds / 5)
         return f"about {whole} second{'s' * (whole > 1)}"
     return f"about {seconds / 60:.0f} minutes" if seconds < 5400 else f"about {seconds / 3600:.2g} hours"
+
+
+def _of_disk(size: int) -> str:
+    """Return the disk space of a run in words.
+
+    >>> _of_disk(2_140_000_000), _of_disk(0)
+    (' and 2.1 GB of disk', '')
+    """
+    return f" and {gigabytes(size)} of disk" if size else ""
 
 
 def print_audit(audit: Audit) -> None:
@@ -282,6 +292,10 @@ def print_readings(readings: Readings) -> None:
         if reading.note:
             verb = "was not read, because " if math.isnan(reading.value) else ""
             typer.echo(f"{reading.name}: {verb}{reading.note.rstrip('.')}.")
+    if readings.sample is not None:
+        exact = [reading.name for reading in readings.readings if reading.name in ("sse", "il_sse")]
+        besides = f" {' and '.join(exact).capitalize()} count all records." if exact else ""
+        typer.echo(readings.sample.sentence + besides)
 
 
 def _figure(reading: Reading) -> str:
@@ -310,6 +324,8 @@ def print_attempts(found: Attempts) -> None:
     tried = sum(one.verdict != "not_run" for one in found)
     named = f": {', '.join(one.attack for one in found.succeeded)}" if found.succeeded else ""
     typer.echo(f"{len(found.succeeded)} of {tried} attacks succeeded{named}." if tried else "No attack was run.")
+    if found.sample is not None:
+        typer.echo(found.sample.sentence)
 
 
 def print_certificate(certificate: Certificate) -> None:
@@ -382,10 +398,10 @@ class Bar:
     def finished(self, text: str) -> None:
         """Ignore it: the bar shows how much is done."""
 
-    def expect(self, seconds: float) -> None:
-        """Print how long the work takes, unless that is short."""
+    def expect(self, seconds: float, disk: int = 0) -> None:
+        """Print how long the work takes, and the disk space, unless that is short."""
         if seconds > _LONG:
-            self.say(f"This takes {_about(seconds)}.")
+            self.say(f"This takes {_about(seconds)}{_of_disk(disk)}.")
 
 
 @dataclass(frozen=True)
@@ -409,10 +425,10 @@ class Pipe:
         if self.lines:
             _on_standard_error(text)
 
-    def expect(self, seconds: float) -> None:
-        """Print how long the work takes, unless that is short."""
+    def expect(self, seconds: float, disk: int = 0) -> None:
+        """Print how long the work takes, and the disk space, unless that is short."""
         if seconds > _LONG_IN_A_PIPE:
-            _on_standard_error(f"This takes {_about(seconds)}.")
+            _on_standard_error(f"This takes {_about(seconds)}{_of_disk(disk)}.")
 
 
 def _on_standard_error(text: str) -> None:

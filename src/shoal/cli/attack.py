@@ -13,8 +13,8 @@ from shoal.cli._tables import print_attempts, print_json, progress_bar
 
 @o.settings("quasi", "confidential", "identifier", "subject", "strata", "weight", "reviewed", "k", "kinds")
 def attack(
-    original: Annotated[str, typer.Argument(metavar="ORIGINAL", help="The original file.")],
-    released: Annotated[list[str], typer.Argument(metavar="RELEASED…", help="The released file, or both of two.")],
+    original: Annotated[str, typer.Argument(metavar="ORIGINAL", help="The original file or folder.")],
+    released: Annotated[list[str], typer.Argument(metavar="RELEASED…", help="The released table, or both of two.")],
     recipe: Annotated[Path | None, o.option("R.toml", "Recipe of the run; declares the roles of columns.")] = None,
     earlier: Annotated[
         str | None, o.option("FILE", "An earlier release of the same people.", "--earlier", "--with")
@@ -24,6 +24,7 @@ def attack(
     ] = None,
     receipt: Annotated[Path | None, o.option("R.json", "Receipt of the run; matches rows that were shuffled.")] = None,
     only: Annotated[str | None, o.option("A,B,…", "Attacks to run; see shoal list attacks.", usual="all")] = None,
+    memory: o.Memory = None,
     threads: o.Threads = None,
     json: o.Json = False,
     **given: Any,
@@ -42,6 +43,7 @@ def attack(
             earlier=earlier,
             evidence=evidence,
             receipt=receipt,
+            memory=memory,
             only=o.names(only),
             **o.read(given),
         )

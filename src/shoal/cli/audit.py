@@ -20,7 +20,8 @@ _HELPS = {
     "quasi", "confidential", "subject", "subject_exact", "weight", "require", "kinds", needed=("quasi",), helps=_HELPS
 )
 def audit(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="The file to audit, or the URL of a table.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="The file or folder to audit, or the URL of a table.")],
+    memory: o.Memory = None,
     threads: o.Threads = None,
     json: o.Json = False,
     **given: Any,
@@ -33,7 +34,7 @@ def audit(
     import shoal
 
     with progress_bar(quiet=json):
-        found = shoal.audit(file, **{"quasi": (), **o.read(given)})
+        found = shoal.audit(file, **{"quasi": (), **o.read(given)}, memory=memory)
     if json:
         print_json(found.to_dict())
     else:

@@ -14,8 +14,8 @@ from shoal.errors import ParameterError
 
 @o.settings("confidential", "set", "seed", "kinds", "orders", "taxonomies")
 def compare(
-    original: Annotated[str, typer.Argument(metavar="ORIGINAL", help="The original file.")],
-    masked: Annotated[str, typer.Argument(metavar="MASKED", help="The released file; same rows, same order.")],
+    original: Annotated[str, typer.Argument(metavar="ORIGINAL", help="The original file or folder.")],
+    masked: Annotated[str, typer.Argument(metavar="MASKED", help="The released one; same rows, same order.")],
     columns: Annotated[
         str | None, o.option("A,B,…", "Columns to compare. Default: the recipe's quasi-identifiers.")
     ] = None,
@@ -26,6 +26,7 @@ def compare(
     measures: Annotated[
         str | None, o.option("A,B,…", "Measures to compute; see shoal list measures.", usual="all")
     ] = None,
+    memory: o.Memory = None,
     threads: o.Threads = None,
     json: o.Json = False,
     **given: Any,
@@ -45,6 +46,7 @@ def compare(
             key=key,
             measures=o.names(measures),
             receipt=receipt,
+            memory=memory,
             **o.read(given),
         )
     if json:

@@ -27,8 +27,10 @@ if TYPE_CHECKING:
 
 @o.settings()
 def protect(
-    source: Annotated[str, typer.Argument(metavar="IN", help="The file to protect, or the URL of a table.")],
-    output: Annotated[str, typer.Option("--output", "-o", metavar="OUT", help="Output file, or the URL of a table.")],
+    source: Annotated[str, typer.Argument(metavar="IN", help="The file or folder to protect, or the URL of a table.")],
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="OUT", help="Output file or folder, or the URL of a table.")
+    ],
     recipe: Annotated[
         Path | None, typer.Option(metavar="R.toml", help="Recipe file; options override its fields.")
     ] = None,
@@ -60,6 +62,10 @@ def protect(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the plan, refusals and an estimate; write nothing.")
     ] = False,
+    memory: o.Memory = None,
+    engine: Annotated[
+        str | None, typer.Option(help="Engine: memory, or disk for files larger than memory.", show_default="by size")
+    ] = None,
     threads: o.Threads = None,
     json: o.Json = False,
     **given: Any,
@@ -85,6 +91,8 @@ def protect(
                 report=report,
                 evidence=evidence,
                 receipt=receipt,
+                engine=engine,
+                memory=memory,
             )
         print_json(planned.to_dict()) if json else print_plan(planned, made.notes)
         raise typer.Exit(planned.exit_code)
@@ -102,6 +110,8 @@ def protect(
             keep_metadata=keep_metadata,
             receipt=receipt,
             repeat=repeat,
+            engine=engine,
+            memory=memory,
         )
     with summary_of(shown):
         if json:

@@ -13,7 +13,7 @@ from shoal.cli._tables import print_json, print_verification, progress_bar
 
 def verify(
     evidence: Annotated[Path, typer.Argument(metavar="E.json", help="The evidence, as protect --evidence wrote it.")],
-    output: Annotated[str, typer.Argument(metavar="OUT", help="The protected file, or the URL of a table.")],
+    output: Annotated[str, typer.Argument(metavar="OUT", help="The protected file or folder, or the URL of a table.")],
     source: Annotated[str | None, o.option("IN", "The file that was protected; needs --receipt.", "--input")] = None,
     receipt: Annotated[
         Path | None, o.option("R.json", "The receipt of the run; opens the commitment to the input.")
@@ -25,6 +25,7 @@ def verify(
     strict: Annotated[
         bool, o.option("", "Exit code 4 if part of the protection cannot be verified.", "--strict")
     ] = False,
+    memory: o.Memory = None,
     threads: o.Threads = None,
     json: o.Json = False,
 ) -> None:
@@ -38,7 +39,7 @@ def verify(
 
     with progress_bar(quiet=json):
         asked = o.requirements("--require", None if require is None else ",".join(require))
-        found = shoal.verify(evidence, output, source, receipt=receipt, require=asked, strict=strict)
+        found = shoal.verify(evidence, output, source, receipt=receipt, require=asked, strict=strict, memory=memory)
     if json:
         print_json(found.to_dict())
     else:

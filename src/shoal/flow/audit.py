@@ -4,21 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from shoal import registry
-from shoal.errors import DataError, SchemaError
+from shoal.errors import DataError, SchemaError, raise_all
 from shoal.flow.plan.components import about_confidential, findings_of, of_persons_in, reported_models
+from shoal.flow.plan.merging import (
+    is_mergeable,
+    merged_findings,
+    numbers,
+    references_in,
+    refuse_unmergeable,
+    release_of,
+)
+from shoal.flow.stages.batches import Batches, can_be_batched, files_of, joined, open_files
+from shoal.flow.stages.parts import Parts, Wanted, fits, parts_needed, split
 from shoal.flow.stages.read import listed, open_source
 from shoal.flow.stages.values import named, with_values
 from shoal.locations import Place
+from shoal.memory import ceiling
+from shoal.parameters import unknown
 from shoal.recipe.recipe import Recipe
 from shoal.recipe.requirements import Required, resolve
-from shoal.types import Audit, Dialect, Kind, Release, Role
+from shoal.scratch import scratch_folder
+from shoal.types import Audit, Dialect, Kind, Release, Role, Schema
+
+_SAMPLE = 100_000
 
 
 @dataclass(frozen=True)
@@ -56,10 +71,66 @@ def audit_frame(frame: Any, asked: Asked) -> Audit:
     return _audit(data, None, unread, asked)
 
 
-def audit_file(place: Place, asked: Asked, text: Mapping[str, Any]) -> Audit:
-    """Audit a file as it is: quasi-identifiers are compared as written, confidential cells are parsed."""
-    data, dialect = open_source(place, text).read(place.at)
-    return _audit(data, dialect, (), asked)
+def audit_file(place: Place, asked: Asked, text: Mapping[str, Any], memory: str | int | None = None) -> Audit:
+    """Audit a file, or a folder of files, as it is: quasi-identifiers are compared as written, other cells are parsed.
+
+    A table that is too large for the memory is audited in parts on disk. `memory` is the ceiling, such as ``2GB``;
+    without one it is what is available.
+    """
+    limit = ceiling(memory)
+    if not isinstance(place.at, Path) or not can_be_batched(place):
+        data, dialect = open_source(place, text).read(place.at)
+        return _audit(data, dialect, (), asked)
+    paths = files_of(place.at)
+    if not can_be_batched(Place(paths[0])) or fits(paths, limit):
+        tables = [open_source(replace(place, at=path), text).read(path) for path in paths]
+        return _audit(joined(paths, [data for data, _ in tables]), tables[0][1], (), asked)
+    with scratch_folder() as scratch:
+        return _audit_parts(open_files(paths, text, place.options), asked, limit, scratch)
+
+
+def _audit_parts(files: Batches, asked: Asked, memory: int, scratch: Path) -> Audit:
+    """Audit a table in parts that each hold whole classes."""
+    recipe = asked.recipe
+    required = resolve("Audit", asked.require)
+    about_confidential("Audit", required, recipe.confidential)
+    names = list(recipe.roles)
+    raise_all(SchemaError, [unknown("Schema", "column", name, files.arrow.names) for name in files.lacks(names)])
+    wanted = Wanted(recipe.quasi, tuple(names), recipe.confidential)
+    count = parts_needed(files, wanted, memory, people=asked.subject is not None) if recipe.quasi else 1
+    if count == 1:
+        (data,) = split(files, wanted, parts=1, memory=memory, scratch=scratch).tables()
+        return _audit(data, files.dialect, (), asked)
+    refuse_unmergeable(required)
+    models = [one for one in _models(recipe, required) if is_mergeable(one.key)]
+    parts = split(files, wanted, parts=count, memory=memory, scratch=scratch)
+    schema = _schema(parts, files, recipe)
+    references = references_in(parts, schema, files.arrow, files.dialect)
+    found = []
+    for table in parts.tables():
+        release = release_of(table, schema, files.dialect, references)
+        release = replace(release, subjects=named(table, asked.subject), subject_exact=asked.subject_exact)
+        found.append(findings_of(_weighed(release, recipe), recipe.quasi, models, recipe.confidential))
+    findings = merged_findings(found)
+    return Audit(parts.records, recipe.quasi, recipe.confidential, findings[0], tuple(findings))
+
+
+def _schema(parts: Parts, files: Batches, recipe: Recipe) -> Schema:
+    """Return the schema of a table in parts; kinds of confidential columns follow from all their distinct cells."""
+    from shoal.schema.kinds import kind_of
+    from shoal.schema.roles import schema_of
+
+    kinds = {**dict.fromkeys(recipe.roles, Kind.NOMINAL), **dict.fromkeys(recipe.columns(Role.WEIGHT), Kind.CONTINUOUS)}
+    for name, (cells, counts) in parts.distributions.items():
+        often = np.ceil(counts * (_SAMPLE / parts.records)).astype(np.int64)  # at least once each
+        column = cells.take(pa.array(np.repeat(np.arange(len(counts)), often)))
+        if name in parts.orders:
+            kinds[name] = Kind.ORDINAL
+        else:
+            kinds[name] = kind_of(column, files.dialect, files.arrow.field(name).with_type(column.type))
+    kinds |= dict.fromkeys(recipe.taxonomies, Kind.NOMINAL)
+    columns = files.arrow.empty_table().select(list(recipe.roles))
+    return schema_of(columns, recipe.roles, {**kinds, **recipe.kinds}, files.dialect, (), recipe.taxonomies)
 
 
 def _audit(data: pa.Table, dialect: Dialect | None, unread: tuple[str, ...], asked: Asked) -> Audit:
@@ -82,13 +153,18 @@ def _audit(data: pa.Table, dialect: Dialect | None, unread: tuple[str, ...], ask
             release = with_values(release, [name])
         except DataError:  # the column has no positions, and the audit reports that
             continue
+    findings = findings_of(release, recipe.quasi, _models(recipe, required), recipe.confidential)
+    return Audit(data.num_rows, recipe.quasi, recipe.confidential, findings[0], tuple(findings))
+
+
+def _models(recipe: Recipe, required: Sequence[Required]) -> list[Required]:
+    """Return the models to audit: those required, and the others for information."""
     models = [*required, *reported_models(required, recipe.confidential)]
     if not any(one.key == "k_anonymity" for one in models):
         models.insert(0, Required("k_anonymity", registry.load("privacy", "k_anonymity")()))
     models += [one for one in of_persons_in(recipe) if not any(other.key == one.key for other in models)]
     models.sort(key=lambda one: one.key != "k_anonymity")  # k-anonymity comes first
-    findings = findings_of(release, recipe.quasi, models, recipe.confidential)
-    return Audit(data.num_rows, recipe.quasi, recipe.confidential, findings[0], tuple(findings))
+    return models
 
 
 def _weighed(release: Release, recipe: Recipe) -> Release:
@@ -98,10 +174,5 @@ def _weighed(release: Release, recipe: Recipe) -> Release:
             raise SchemaError(f"Column {name!r}: a weight must be a number, this one is {release.schema[name].kind}.")
     release = with_values(release, recipe.columns(Role.WEIGHT))
     for name in recipe.columns(Role.WEIGHT):
-        release = replace(release, weights=_numbers(release.values(name)))
+        release = replace(release, weights=numbers(release.values(name)))
     return release
-
-
-def _numbers(column: pa.ChunkedArray) -> NDArray[np.float64]:
-    """Return the numbers unchanged; a missing one is NaN."""
-    return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(), np.float64)

@@ -6,20 +6,28 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from shoal import progress
 from shoal.errors import DataError, ParameterError, SchemaError, raise_all
 from shoal.flow.evidence.receipt import Receipt
-from shoal.flow.protect.row_order import lined_up
+from shoal.flow.exact_losses import exact_losses
+from shoal.flow.large_tables import LargePair, complete_in, count_records, too_large
+from shoal.flow.protect.row_order import lined_up, rows_in
+from shoal.flow.stages.batch_tables import kinds_of_batches
+from shoal.flow.stages.batches import Batches, batches_of, first_file, read_whole
 from shoal.flow.stages.encode import confidential_columns, encode
+from shoal.flow.stages.masked_values import masked_values
 from shoal.flow.stages.measure import AnyMeasure, compared, measures, read_measures
-from shoal.flow.stages.read import is_textual, listed, open_source, schema_for
-from shoal.flow.stages.values import as_values, categories, complete_rows, only_rows, strata_of
+from shoal.flow.stages.read import is_textual, listed, schema_for
+from shoal.flow.stages.values import categories, complete_rows, only_rows, strata_of
 from shoal.locations import Place
+from shoal.memory import ceiling
 from shoal.parameters import unknown
 from shoal.recipe.recipe import Recipe
 from shoal.types import Comparison, Dialect, Kind, Readings, Role, Schema, Table, with_columns
@@ -133,7 +141,7 @@ class Compared:
 
     def text_of(self, place: Place, text: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the text settings from the recipe and the caller; a recipe's apply to text files only."""
-        if self.recipe is None or not is_textual(place):
+        if self.recipe is None or not is_textual(first_file(place)):
             return text
         return {**self.recipe.text, **text}
 
@@ -159,6 +167,21 @@ class Compared:
         """Return a schema in which only the needed columns have a role."""
         from shoal.schema.roles import schema_of
 
+        recipe, kinds = self._meant(data.column_names)
+        return schema_of(data, recipe.roles, kinds, dialect, unread, recipe.taxonomies, recipe.orders)
+
+    def schema_in(self, batches: Batches) -> Schema:
+        """Return the same schema of a table that is read in batches."""
+        from shoal.schema.roles import schema_from
+
+        recipe, kinds = self._meant(batches.arrow.names)
+        known = {**kinds, **recipe.taxonomies, **recipe.orders}
+        inferred = kinds_of_batches(batches, [name for name in batches.arrow.names if name not in known])
+        taxonomies, orders = recipe.taxonomies, recipe.orders
+        return schema_from(batches.arrow, inferred.__getitem__, recipe.roles, kinds, (), taxonomies, orders)
+
+    def _meant(self, there: Sequence[str]) -> tuple[Recipe, dict[str, Kind]]:
+        """Return the roles of the needed columns as a recipe, and the kinds that need not be inferred."""
         recipe = Recipe(
             quasi=listed("columns", self.columns),
             confidential=tuple(self.confidential),
@@ -168,9 +191,8 @@ class Compared:
             orders=self.orders,
         )
         looked_at = {*recipe.quasi, *recipe.confidential, *self.extra}
-        others = dict.fromkeys(set(data.column_names) - looked_at, Kind.NOMINAL)  # their kind is never used
-        kinds = {**others, **recipe.kinds}
-        return schema_of(data, recipe.roles, kinds, dialect, unread, recipe.taxonomies, recipe.orders)
+        others = dict.fromkeys(set(there) - looked_at, Kind.NOMINAL)  # their kind is never used
+        return recipe, {**others, **recipe.kinds}
 
 
 def compare_frames(original: Any, masked: Any, asked: Compared) -> Readings:
@@ -183,11 +205,18 @@ def compare_frames(original: Any, masked: Any, asked: Compared) -> Readings:
     return _compare(Table(before, schema), Table(after, schema), asked)
 
 
-def compare_files(original: Place, masked: Place, asked: Compared, text: Mapping[str, Any]) -> Readings:
-    """Measure the loss of a masked file, row by row."""
-    (before, dialect), (after, its) = (
-        open_source(place, asked.text_of(place, text)).read(place.at) for place in (original, masked)
-    )
+def compare_files(
+    original: Place, masked: Place, asked: Compared, text: Mapping[str, Any], memory: str | int | None = None
+) -> Readings:
+    """Measure the loss of a masked file or folder, row by row.
+
+    If both tables are too large for the memory, SSE and IL are still those of all records, and all other measures are
+    taken on a sample of whole classes.
+    """
+    limit = ceiling(memory)
+    if too_large((original, masked), limit):
+        return _compare_large(original, masked, asked, text, limit)
+    (before, dialect), (after, its) = (read_whole(place, asked.text_of(place, text)) for place in (original, masked))
     schema = asked.schema(before, dialect)
     _all_there(after, schema)
     return _compare(Table(before, schema, dialect), Table(after, schema, its), asked)
@@ -205,10 +234,68 @@ def _compare(original: Table, masked: Table, asked: Compared) -> Readings:
     """Measure the masked values on the scale of the original; a missing value counts as a value."""
     found = read_measures(_comparison(original, masked, asked), asked.measures)
     note = "" if asked.receipt is not None or asked.key is not None else _shuffled(asked.left(original), masked)
+    return _with_note(found, note)
+
+
+def _with_note(found: Readings, note: str) -> Readings:
+    """Return readings with a note at the first of them."""
     if not note or not found.readings:
         return found
     first, *rest = found.readings
-    return Readings((replace(first, note="; ".join(said for said in (note, first.note) if said)), *rest))
+    return replace(found, readings=(replace(first, note="; ".join(s for s in (note, first.note) if s)), *rest))
+
+
+def _compare_large(original: Place, masked: Place, asked: Compared, text: Mapping[str, Any], memory: int) -> Readings:
+    """Measure tables that are larger than memory: the losses of all records, and a sample of whole classes."""
+    if asked.key is not None:
+        raise ParameterError(
+            "Compare: a key needs both tables in memory, and they do not fit. Give the receipt of the run, or raise "
+            "--memory."
+        )
+    before, after = (batches_of(place, asked.text_of(place, text)) for place in (original, masked))
+    schema = asked.schema_in(before)
+    _all_there(after.arrow.empty_table(), schema)
+    tables = [Table(one.arrow.empty_table(), schema, one.dialect) for one in (before, after)]
+    _refuse_unknown(asked.extra, *tables)
+    pair, names = _paired(before, after, asked), schema.names(Role.QUASI)
+    shared = [name for name in after.arrow.names if name in before.arrow.names and name not in names]
+    progress.stage("Sample")
+    sample = pair.sample(names, [] if asked.receipt is not None else shared, memory // 4)
+    kept = any(one.equal for one in sample.order.values())
+    moved = [name for name, one in sample.order.items() if one.permuted and not kept]
+    progress.stage("Measure")
+    with TemporaryDirectory(prefix="shoal-") as scratch:
+        exact = exact_losses(pair, schema, asked.missing, Path(scratch))
+    own, shown = (replace(one, data=data) for one, data in zip(tables, sample[:2], strict=True))
+    comparison = _comparison(own, shown, replace(asked, receipt=None))
+    found = read_measures(comparison, asked.measures)
+    whole = replace(comparison)
+    whole.cache.update(exact._asdict())
+    losses = read_measures(whole, [one for one in asked.measures if one.name() in _EXACT])
+    of_all = {one.name: one for one in losses.readings}
+    readings = tuple(of_all.get(one.name, one) for one in found.readings)
+    return _with_note(Readings(readings, sample.size.stated), _order_note(moved))
+
+
+_EXACT = ("sse", "il_sse")  # measures whose sums over all records are known
+
+
+def _paired(before: Batches, after: Batches, asked: Compared) -> LargePair:
+    """Match the rows of tables that are read in batches: by row, or by receipt."""
+    n, released = count_records(before), count_records(after)
+    if asked.receipt is not None:
+        return LargePair(before, after, rows_in(asked.receipt, n, released), n, released)
+    rows = None if asked.recipe is None else complete_in(before, asked.recipe)
+    _refuse_other_rows(n if rows is None else len(rows), released)
+    return LargePair(before, after, rows, n, released)
+
+
+def _refuse_other_rows(original: int, masked: int) -> None:
+    if original != masked:
+        raise DataError(
+            f"Compare: both tables must have the same rows in the same order, got {original:,} and {masked:,}. Give "
+            f"the file that was masked and its masked version, a key that both have, or the receipt."
+        )
 
 
 def _comparison(original: Table, masked: Table, asked: Compared) -> Comparison:
@@ -218,12 +305,7 @@ def _comparison(original: Table, masked: Table, asked: Compared) -> Comparison:
         original = lined_up(original, asked.receipt, len(masked))
     elif asked.key is None:
         original = asked.left(original)
-        if len(original) != len(masked):
-            raise DataError(
-                f"Compare: both tables must have the same rows in the same order, got {len(original):,} and "
-                f"{len(masked):,}. Give the file that was masked and its masked version, a key that both have, or the "
-                f"receipt."
-            )
+        _refuse_other_rows(len(original), len(masked))
     else:
         positions = places_by_key(original, masked, asked.key)
         original = only_rows(original, np.flatnonzero(positions >= 0))
@@ -231,8 +313,8 @@ def _comparison(original: Table, masked: Table, asked: Compared) -> Comparison:
     names, extra = original.schema.names(Role.QUASI), asked.extra
     _refuse_unknown(extra, original, masked)
     typed, attributes = encode(original, names, missing=asked.missing)
-    before = with_columns(typed.data, _columns(_values(original, original, extra)))
-    after = _values(masked, original, (*names, *extra))
+    before = with_columns(typed.data, _columns(masked_values(original, original, extra)))
+    after = masked_values(masked, original, (*names, *extra))
     seen = [name for name in asked.confidential if name in masked.data.column_names]
     return replace(
         compared(attributes, original.schema, before, after, extra),
@@ -256,6 +338,11 @@ def _shuffled(original: Table, masked: Table) -> str:
             return ""
         if cells[0].sort().equals(cells[1].sort()):
             moved.append(name)
+    return _order_note(moved)
+
+
+def _order_note(moved: Sequence[str]) -> str:
+    """Return the note on columns that hold the same values in another order."""
     if not moved:
         return ""
     return (
@@ -277,46 +364,3 @@ def _refuse_unknown(names: Sequence[str], *tables: Table) -> None:
         if name not in table.data.column_names
     ]
     raise_all(SchemaError, list(dict.fromkeys(faults)))
-
-
-def _values(masked: Table, original: Table, names: Sequence[str]) -> pa.Table:
-    """Parse the columns of a masked table by the kinds of the original; raises all faults at once."""
-    from shoal.schema.cells import without_nan
-    from shoal.schema.roles import without_user_missing
-
-    faults: list[str] = []
-    found = {}
-    for name in names:
-        try:
-            cells = without_nan(as_values(name, masked))
-            # a format that cannot declare missing values holds them as ordinary values
-            found[name] = without_user_missing(original.data.schema.field(name), cells)
-            found[name] = _without_codes(original.data.schema.field(name), found[name])
-        except (DataError, SchemaError) as error:
-            faults.append(str(error))
-        except pa.ArrowException:  # its message may contain a value
-            kind = original.schema[name].kind.value
-            faults.append(f"Column {name!r}: {masked.data.column(name).type} cannot be {kind}, as the original is.")
-    raise_all(DataError, faults)
-    return with_columns(masked.data.select(list(names)), found)
-
-
-def _without_codes(field: pa.Field, cells: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Set categories to missing if they are codes that the original declares missing, even as text."""
-    from shoal.schema.cells import is_text
-    from shoal.types.statistical_files import Variable
-
-    noted = Variable.of(field)
-    ranges = [pair for pair in noted.missing if not isinstance(pair[0], str)] if noted is not None else []
-    if not ranges or not is_text(cells):
-        return cells
-    encoded = cells.cast(pa.large_string()).combine_chunks().dictionary_encode(null_encoding="mask")
-    kept = [None if any(_within(text, *ends) for ends in ranges) else text for text in encoded.dictionary.to_pylist()]
-    return pa.chunked_array([pa.array(kept, pa.large_string()).take(encoded.indices)])
-
-
-def _within(text: str, low: Any, high: Any) -> bool:
-    try:
-        return bool(low <= float(text) <= high)
-    except ValueError:
-        return False

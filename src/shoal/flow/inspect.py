@@ -247,7 +247,8 @@ def _shared(columns: Sequence[Guess], codes: Mapping[str, NDArray[np.int64]]) ->
 def _look(data: pa.Table, name: str, dialect: Dialect | None) -> tuple[Seen, NDArray[np.int64] | None]:
     """Count missing and distinct values of a column, and number its values if they can be compared."""
     from shoal.schema.cells import is_text, tidy, without_nan
-    from shoal.schema.roles import kind_of, without_user_missing
+    from shoal.schema.kinds import kind_of
+    from shoal.schema.roles import without_user_missing
 
     field, n = data.schema.field(name), data.num_rows
     column = without_nan(without_user_missing(field, data.column(name)))

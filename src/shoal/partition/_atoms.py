@@ -62,26 +62,37 @@ def united(
     labels, atoms
         The class of every record, and its atom.
     """
-    from shoal.kernels.models.demands import demands_of, hold
-    from shoal.kernels.refine.class_state import numbered
-    from shoal.kernels.repair.repair import satisfy
+    from shoal.kernels.models.demands import demands_of
     from shoal.kernels.repair.unite import alternatives, effort_for
 
     x = points.x
-    people = tuple(one for one in points.required if not one.attribute)
-    of_people = demands_of(replace(points, confidential=(), required=people), k, None)
-    if of_people is not None and not hold(of_people, numbered(labels)).all():
-        labels = satisfy(x, labels, k, of_people)
-    atoms = keep_equal_together(x, labels, k)
-    if of_people is not None:
-        atoms = merge_failing(x, atoms, lambda own: ~hold(of_people, own))
-    demands = demands_of(points, k, t)
+    atoms = with_people(points, labels, k)
+    of_values = tuple(one for one in points.required if one.attribute)  # a union of atoms has enough people
+    demands = demands_of(replace(points, subjects=None, required=of_values), k, t)
     if demands is None:
         return atoms, atoms
     choice = choice or Choice(1)
     work = effort_for(effort, x, int(atoms.max()) + 1, max(len(points.confidential), 1))
     found = alternatives(x, atoms, demands, work, seed, choice.among)
     return found[choice.number(len(found), seed)], atoms
+
+
+def with_people(points: Points, labels: NDArray[np.int64], k: int, *, whole: bool = True) -> NDArray[np.int64]:
+    """Let every class meet the requirements on people: k subjects, and the share that one person may hold.
+
+    Records may move, because a person's column moves with the quasi-identifiers. With `whole`, equal records are then
+    kept in one class.
+    """
+    from shoal.kernels.models.demands import demands_of, hold
+    from shoal.kernels.refine.class_state import numbered
+    from shoal.kernels.repair.repair import satisfy
+
+    people = tuple(one for one in points.required if not one.attribute)
+    demands = demands_of(replace(points, confidential=(), required=people), k, None)
+    if demands is not None and not hold(demands, numbered(labels)).all():
+        labels = satisfy(points.x, labels, k, demands)
+    atoms = keep_equal_together(points.x, labels, k) if whole else labels
+    return atoms if demands is None else merge_failing(points.x, atoms, lambda own: ~hold(demands, own))
 
 
 def keep_equal_together(x: NDArray[np.float64] | Coded, labels: NDArray[np.int64], k: int) -> NDArray[np.int64]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shoal import registry
 from shoal.errors import ParameterError
@@ -16,14 +17,14 @@ from shoal.progress import say
 from shoal.types import Coded, Partition, Points
 from shoal.types.protocols import Partitioner
 
-_BYTES = 4e9  # bytes of points beyond which a method with little extra memory is chosen
+LARGE = 1_000_000  #: records from which a table is partitioned in blocks, wherever it is
 
 
 @dataclass(frozen=True)
 class Auto(Checked, Partitioner):
     """Classes with little loss, for a cost that depends on `effort`; see ``docs/methods/auto.md``.
 
-    One coordinate of numbers: the optimum. Otherwise MDAV, refined by annealing; a table beyond 4 GB of points: blocks.
+    One coordinate of numbers: the optimum. Otherwise MDAV, refined by annealing; from a million records on, in blocks.
 
     With t or other requirements: whole classes are then united until all requirements hold, as in `t_close_anneal`.
     Records with equal quasi-identifiers share a class. So someone who knows the algorithm learns no more than k allows.
@@ -91,15 +92,21 @@ class Auto(Checked, Partitioner):
         partition = self._by(key, given).partition(points, rng)
         if self.attacker == "algorithm":
             block = partition.blocks[0]
-            labels = keep_equal_together(points.x, block.labels, self.k)
-            partition = replace(partition, blocks=(replace(block, labels=labels),))
+            labels = block.labels if key == "blocks" else keep_equal_together(points.x, block.labels, self.k)
+            partition = replace(partition, blocks=(replace(block, labels=labels, by_value=key == "blocks"),))
         return replace(partition, note=note)
+
+    def sorts(self, points: Points) -> bool:
+        """Tell whether the points are partitioned in blocks, in which they are sorted."""
+        demanding = self.t is not None or bool(points.required) or points.subjects is not None
+        return not demanding and self.attacker == "algorithm" and in_blocks(points.x)
 
     def _uniting(self, points: Points, rng: np.random.Generator, demands: Any) -> Partition:
         """Form classes by quasi-identifiers, then unite whole ones until all requirements hold."""
         key, given, reason = self._choice(points, self.effort)
         if self.t is not None:  # t unites several classes anyway, and those of exactly k records fit together best
-            key, given, reason = "mdav", {}, _size(points)
+            key, given = ("blocks", {"effort": "fast"}) if in_blocks(points.x) else ("mdav", {})
+            reason = _size(points)
         note = f"auto chose {_chosen(key, given)}, with classes united with effort {self.effort}: {reason}"
         say(note)
         first = self._by(key, given).partition(points, rng)
@@ -126,7 +133,8 @@ class Auto(Checked, Partitioner):
         return replace(first, blocks=(replace(block, labels=labels, atoms=None),), note=note)
 
     def _by(self, key: str, given: dict[str, Any]) -> Partitioner:
-        return build(registry.load("partition", key), {"k": self.k, **given})
+        made = build(registry.load("partition", key), {"k": self.k, **given})
+        return replace(made, whole=self.attacker == "algorithm") if key == "blocks" else made
 
     def _first(self, points: Points) -> tuple[str, dict[str, Any]]:
         """Return the method whose classes are refined: one that provides t if t is given."""
@@ -140,12 +148,20 @@ class Auto(Checked, Partitioner):
 
     def _choice(self, points: Points, effort: str) -> tuple[str, dict[str, Any], str]:
         """Return the method for classes without requirements, with its parameters and the reason."""
-        n, d = points.x.shape
-        if d == 1 and not isinstance(points.x, Coded):
+        if points.x.shape[1] == 1 and not isinstance(points.x, Coded):
             return "optimal_univariate", {}, "one coordinate, for which it finds the optimum"
-        if n * d * 8 >= _BYTES:
-            return "blocks", {"effort": effort}, f"{_size(points)}, for which other methods need too much memory"
+        if in_blocks(points.x):
+            return "blocks", {"effort": effort}, _size(points)
         return "anneal", {"effort": effort}, _size(points)
+
+
+def in_blocks(x: NDArray[np.float64] | Coded, n: int | None = None) -> bool:
+    """Tell whether records like these are partitioned in blocks: wherever they are, of `n` records or as many as these.
+
+    >>> in_blocks(np.zeros((1, 2)), 1_000_000), in_blocks(np.zeros((1, 2))), in_blocks(np.zeros((1, 1)), 1_000_000)
+    (True, False, False)
+    """
+    return (len(x) if n is None else n) >= LARGE and (isinstance(x, Coded) or x.shape[1] > 1)
 
 
 def _size(points: Points) -> str:

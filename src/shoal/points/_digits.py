@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from decimal import Decimal
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal.errors import SchemaError
+from shoal.kernels.arithmetic.decimals import count_decimals
 from shoal.types import UNITS, Resolution, Step
 
 _FIT = 0.99  # share of the non-zero cells: a few noisy floats, such as 0.30000000000000004, do not count
 _MOST = 17  # decimals: more than any float has, except tiny ones
 _EXACT = 2.0**53  # beyond this all floats are integers
-_USUAL = 4  # decimals; most columns have no more
 _DAY = 86_400
 
 
-def own_step(counts: NDArray[np.int64]) -> Step | None:
-    """Return the fewest decimals that fit 99 % of the non-zero values; None if 17 do not, as for tiny numbers.
+def own_step(counts: NDArray[np.int64], most: int = _MOST) -> Step | None:
+    """Return the fewest decimals that fit 99 % of the non-zero values; None if `most` do not, as for tiny floats.
 
-    `counts` is the result of :func:`decimal_counts`.
+    `counts` is the result of :func:`decimal_counts` or :func:`exact_decimal_counts`; those of parts add up.
 
     >>> own_step(decimal_counts(np.array([12.5, 0.25, 0.0]))), own_step(decimal_counts(np.zeros(3)))
     (Step(multiple=1, decimals=2), Step(multiple=1, decimals=0))
     """
-    fit = np.cumsum(counts[: _MOST + 1]) >= _FIT * counts.sum()
+    fit = np.cumsum(counts[: most + 1]) >= _FIT * counts.sum()
     return Step(1, int(fit.argmax())) if fit.any() else None
 
 
@@ -37,41 +40,21 @@ def decimal_counts(values: NDArray[np.float64]) -> NDArray[np.int64]:
     >>> decimal_counts(np.array([12.5, 0.25, 0.0, 3.0]))[:4].tolist()
     [1, 1, 1, 0]
     """
-    counts = np.zeros(_MOST + 2, np.int64)
-    left = values[values != 0]
-    for decimals in range(_USUAL):
-        fits = _fit(left, 10.0**decimals)
-        counts[decimals] = np.count_nonzero(fits)
-        left = left[~fits]
-    _count(left, _USUAL, _MOST + 1, counts)
-    return counts
+    return count_decimals(values, _MOST)
 
 
-def _count(values: NDArray[np.float64], low: int, high: int, counts: NDArray[np.int64]) -> None:
-    """Count values that need `low` to `high` decimals, by bisection: a value that fits some decimals fits more."""
-    if low == high or not len(values):
-        counts[low] += len(values)
-        return
-    middle = (low + high) // 2
-    fits = _fit(values, 10.0**middle)
-    _count(values[fits], low, middle, counts)
-    _count(values[~fits], middle + 1, high, counts)
+def exact_decimal_counts(column: pa.ChunkedArray) -> NDArray[np.int64]:
+    """Count the values of a decimal type that need 0, 1, … decimals, up to its scale; zeros do not count.
 
-
-def _fit(values: NDArray[np.float64], power: float) -> NDArray[np.bool_]:
-    with np.errstate(over="ignore", invalid="ignore"):
-        scaled = values * power
-        return np.asarray((np.rint(scaled) / power == values) | (np.abs(scaled) >= _EXACT))
-
-
-def own_step_of_decimals(column: pa.ChunkedArray) -> Step:
-    """Return the fewest decimals that fit 99 % of the non-zero values of a decimal type."""
-    there = column.filter(pc.not_equal(column, 0))
+    >>> exact_decimal_counts(pa.chunked_array([[Decimal("12.50"), Decimal("0.25"), Decimal("0.00")]])).tolist()
+    [0, 1, 1]
+    """
+    there = column.filter(pc.not_equal(column, pa.scalar(Decimal(0), column.type)))
+    fitting = [0]
     for decimals in range(max(column.type.scale, 0)):
-        same = pc.equal(pc.round(there, decimals), there)
-        if (pc.sum(same).as_py() or 0) >= _FIT * len(there):
-            return Step(1, decimals)
-    return Step(1, max(column.type.scale, 0))
+        all_fit = fitting[-1] == len(there)
+        fitting.append(fitting[-1] if all_fit else pc.sum(pc.equal(pc.round(there, decimals), there)).as_py())
+    return np.diff([*fitting, len(there)])
 
 
 def to_step(values: NDArray[np.float64], step: Step) -> NDArray[np.float64]:
@@ -123,11 +106,19 @@ def own_unit(ticks: NDArray[np.int64], per_second: int) -> str:
     >>> own_unit(np.array([0, 86_400, 2 * 86_400]), 1), own_unit(np.array([60, 7200]), 1)
     ('day', 'minute')
     """
-    lengths = _lengths(per_second)
-    for unit, length in lengths.items():
-        if int(np.count_nonzero(ticks % length == 0)) >= _FIT * len(ticks):
-            return unit
-    return next(reversed(lengths))
+    return own_unit_of(unit_counts(ticks, per_second), len(ticks))
+
+
+def unit_counts(ticks: NDArray[np.int64], per_second: int | None) -> dict[str, int]:
+    """Return how many dates or times are multiples of each unit, the coarsest first; those of parts add up."""
+    if per_second is None:  # a tick is a day
+        return {"day": len(ticks)}
+    return {unit: int(np.count_nonzero(ticks % length == 0)) for unit, length in _lengths(per_second).items()}
+
+
+def own_unit_of(counts: Mapping[str, int], count: int) -> str:
+    """Return the coarsest unit that nearly all of `count` dates or times are multiples of."""
+    return next((unit for unit, fitting in counts.items() if fitting >= _FIT * count), next(reversed(dict(counts))))
 
 
 def to_unit(ticks: NDArray[np.int64], unit: str, per_second: int | None) -> NDArray[np.int64]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from shoal.errors import SchemaError
 from shoal.kernels.arithmetic.class_statistics import class_means_of_integers
-from shoal.points._digits import own_unit, to_unit, unit_for
+from shoal.points._digits import own_unit_of, to_unit, unit_counts, unit_for
 from shoal.points._missing import with_missing
 from shoal.points.numeric import coordinate, placed, present
 from shoal.types import Attribute, Categories, Column, Kind, Placed, Resolution, Scale
@@ -69,11 +69,11 @@ class Datetime(Encoder):
 
     def resolution(self, declared: float | str | None) -> Resolution:
         """Return the declared unit, or the coarsest, from days to ticks, that nearly all values are multiples of."""
-        per_second = self._per_second
-        return unit_for(self.name, declared, "day" if per_second is None else own_unit(self.ticks, per_second))
+        counts = unit_counts(self.ticks, self.per_second)
+        return unit_for(self.name, declared, own_unit_of(counts, len(self.ticks)))
 
     @property
-    def _per_second(self) -> int | None:
+    def per_second(self) -> int | None:
         """Return the number of ticks per second; None: a tick is a day."""
         return _TICKS[self.type.unit] if hasattr(self.type, "unit") and not _dated(self.type) else None
 
@@ -90,7 +90,7 @@ class Datetime(Encoder):
         return self._column(self._rounded(means, resolution)[labels])
 
     def _rounded(self, ticks: NDArray[np.int64], resolution: Resolution) -> NDArray[np.int64]:
-        return ticks if resolution is None else to_unit(ticks, str(resolution), self._per_second)
+        return ticks if resolution is None else to_unit(ticks, str(resolution), self.per_second)
 
     def decode(self, values: NDArray[np.float64], *, resolution: Resolution) -> pa.Array:
         """Convert ticks since the first moment of the column to dates or times, to the nearest tick.
@@ -105,7 +105,7 @@ class Datetime(Encoder):
 
     def _tick(self, day: str) -> int:
         """Return the first tick of a day, or the end of the 64-bit range."""
-        days, per_second = int(np.datetime64(day, "D").astype(np.int64)), self._per_second
+        days, per_second = int(np.datetime64(day, "D").astype(np.int64)), self.per_second
         tick = days if per_second is None else days * 86_400 * per_second
         return min(max(tick, -(2**63) + 1), 2**63 - 1)
 

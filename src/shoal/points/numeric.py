@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from shoal.errors import DataError, SchemaError, data_rows
 from shoal.kernels.arithmetic.class_statistics import class_means, class_means_of_integers
 from shoal.kernels.arithmetic.sums import place
-from shoal.points._digits import decimal_counts, integers_to_step, own_step, own_step_of_decimals, step_for, to_step
+from shoal.points._digits import decimal_counts, exact_decimal_counts, integers_to_step, own_step, step_for, to_step
 from shoal.points._missing import with_missing
 from shoal.types import Attribute, Categories, Column, Footing, Kind, Placed, Resolution, Scale, Step
 from shoal.types.protocols import Encoder
@@ -70,13 +70,17 @@ class Numeric(Encoder):
     def _own_step(self) -> Step | None:
         if pa.types.is_integer(self.column.type):
             return Step(1, 0)
-        if pa.types.is_decimal(self.column.type):
-            return own_step_of_decimals(self.column)
-        return own_step(self.decimals)
+        return self.step_of(self.decimals)
+
+    def step_of(self, decimals: NDArray[np.int64]) -> Step | None:
+        """Return the step of a column of this type, of which so many values need 0, 1, … decimals."""
+        return own_step(decimals, len(decimals)) if pa.types.is_decimal(self.column.type) else own_step(decimals)
 
     @cached_property
     def decimals(self) -> NDArray[np.int64]:
-        """Return the number of values that need 0, 1, … decimals; see :func:`decimal_counts`."""
+        """Return the number of values that need 0, 1, … decimals; those of parts of a column add up."""
+        if pa.types.is_decimal(self.column.type):
+            return exact_decimal_counts(self.column)
         short = pa.types.is_float32(self.column.type) or pa.types.is_float16(self.column.type)
         return decimal_counts(_shortest(self.column) if short else self.values)
 

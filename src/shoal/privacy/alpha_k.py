@@ -47,6 +47,8 @@ class AlphaK(Checked, ConfidentialModel):
     short: ClassVar[str] = "alpha"
     level: ClassVar[str] = "alpha"
     reported: ClassVar[bool] = True
+    mergeable: ClassVar[bool] = True
+    more_is_worse: ClassVar[bool] = True
     example: ClassVar[str] = "0.5"
 
     alpha: Annotated[float | None, Param("Largest share of a value in a class; none: only report.", low=0, high=1)] = (

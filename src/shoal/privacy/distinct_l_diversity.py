@@ -39,6 +39,7 @@ class DistinctLDiversity(Checked, ConfidentialModel):
     short: ClassVar[str] = "l_distinct"
     level: ClassVar[str] = "l"
     reported: ClassVar[bool] = True
+    mergeable: ClassVar[bool] = True
     example: ClassVar[str] = "3"
 
     l: Annotated[  # noqa: E741 - the literature's name

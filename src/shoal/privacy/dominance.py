@@ -52,6 +52,8 @@ class Dominance(Checked, TableModel):
     level: ClassVar[str] = "share"
     reported: ClassVar[bool] = True
     of_persons: ClassVar[bool] = True
+    mergeable: ClassVar[bool] = True
+    more_is_worse: ClassVar[bool] = True
     example: ClassVar[str] = "0.5"
 
     share: Annotated[

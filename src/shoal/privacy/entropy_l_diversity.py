@@ -49,6 +49,7 @@ class EntropyLDiversity(Checked, ConfidentialModel):
     short: ClassVar[str] = "l_entropy"
     level: ClassVar[str] = "l"
     reported: ClassVar[bool] = True
+    mergeable: ClassVar[bool] = True
     example: ClassVar[str] = "2.5"
 
     l: Annotated[  # noqa: E741 - the literature's name

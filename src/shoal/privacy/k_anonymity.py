@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.parameters import Checked, Param
-from shoal.privacy.counting.classes import classes_of, comparable, counted_in, people_of
+from shoal.privacy.counting.classes import class_keys, classes_of, counted_in, people_of
 from shoal.privacy.counting.numbers import smallest
 from shoal.types import Finding, Release, Role, TableModel
 
@@ -39,6 +39,7 @@ class KAnonymity(Checked, TableModel):
     short: ClassVar[str] = "k"
     level: ClassVar[str] = "k"
     reported: ClassVar[bool] = True
+    mergeable: ClassVar[bool] = True
     example: ClassVar[str] = "5"
 
     k: Annotated[int | None, Param("Smallest class that is allowed; none: only report.", low=2)] = None
@@ -116,7 +117,7 @@ def split_subjects(release: Release, names: Sequence[str]) -> int:
 def _pairs(release: Release, over: Sequence[str]) -> tuple[list[str], pa.Table]:
     """Return the names of the columns that define classes, and these columns with the subject of each row."""
     subjects = people_of(release).codes
-    keys = [comparable(name, release.data.column(name)) for name in over]
+    keys = class_keys(release.data.select(list(over)))
     keys = keys or [np.zeros(len(subjects), np.int8)]  # over no columns, all records form one class
     names = [f"q{j}" for j in range(len(keys))]
     return names, pa.table([*keys, np.arange(len(subjects)), subjects], names=[*names, "row", "subject"])

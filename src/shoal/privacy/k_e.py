@@ -53,6 +53,7 @@ class KE(Checked, ConfidentialModel):
     short: ClassVar[str] = "e"
     level: ClassVar[str] = "e"
     reported: ClassVar[bool] = True
+    mergeable: ClassVar[bool] = True
     example: ClassVar[str] = "1000"
 
     e: Annotated[float | None, Param("Smallest range of values in a class; none: only report.", low=0)] = None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Annotated, ClassVar, NamedTuple
 
@@ -65,6 +66,7 @@ class Kpqr(Checked, ConfidentialModel):
 
     short: ClassVar[str] = "kpqr"
     level: ClassVar[str] = "r"
+    mergeable: ClassVar[bool] = True
     example: ClassVar[str] = "4:0.2:0.5"
 
     p: Annotated[
@@ -95,6 +97,11 @@ class Kpqr(Checked, ConfidentialModel):
             found=(("p", found.p), ("r_rare", nearest(found.r_rare))),
         )
 
+    def merge(self, parts: Sequence[Finding]) -> Finding:
+        """Merge the findings of the parts that have a class with a rare value; if none has, that of the table."""
+        rare = [part for part in parts if part.worst] or parts[:1]
+        return replace(super().merge(rare), classes=sum(part.classes for part in parts), worst=())
+
     def _met(self, found: _Found) -> bool:
         return (self.p is None or found.p >= self.p) and (self.r is None or found.r >= written(self.r))
 
@@ -109,7 +116,8 @@ def _rare(table: NDArray[np.int64], q: float | None) -> NDArray[np.bool_]:
 
 def _different(counted: Histograms) -> int:
     """Return how many different values the table has, counting spellings of one value once."""
-    return len(np.unique(counted.values.as_counted().codes))
+    values = counted.values.as_counted()
+    return len(np.unique(values.codes)) if values.table is None else int(np.count_nonzero(values.table))
 
 
 def _least(
@@ -135,7 +143,7 @@ def _least(
     return _Found(
         True,
         int(distinct[which].min()),
-        Fraction(1) if len(which) == 1 else least.over(table, r),
+        Fraction(1) if int(counted.classes.sizes[0]) == counted.values.records else least.over(table, r),
         least.over(alone, None),
         tuple(pair for pair in worst(ratios, counted.classes) if pair[1] < np.inf),
     )

@@ -39,6 +39,7 @@ class PSensitivity(Checked, ConfidentialModel):
     short: ClassVar[str] = "p"
     level: ClassVar[str] = "p"
     reported: ClassVar[bool] = True
+    mergeable: ClassVar[bool] = True
     example: ClassVar[str] = "3"
 
     p: Annotated[int | None, Param("Smallest number of distinct values in a class; none: only report.", low=1)] = None

@@ -49,6 +49,7 @@ class RecursiveLDiversity(Checked, ConfidentialModel):
     short: ClassVar[str] = "l_recursive"
     level: ClassVar[str] = "l"
     reported: ClassVar[bool] = True
+    mergeable: ClassVar[bool] = True
     example: ClassVar[str] = "2:3"
 
     c: Annotated[float, Param("Largest ratio c of the commonest value to the rarer ones.", low=0)] = 2

@@ -53,6 +53,8 @@ class TCloseness(Checked, ConfidentialModel):
     short: ClassVar[str] = "t"
     level: ClassVar[str] = "t"
     reported: ClassVar[bool] = True
+    mergeable: ClassVar[bool] = True
+    more_is_worse: ClassVar[bool] = True
     example: ClassVar[str] = "0.2"
 
     t: Annotated[
@@ -78,7 +80,7 @@ class TCloseness(Checked, ConfidentialModel):
 def farthest(found: Histograms) -> tuple[Fraction, tuple[tuple[int, float], ...]]:
     """Return the distance of the farthest class from the table, and the farthest few classes by number."""
     values, sizes = found.values, found.classes.sizes
-    n = len(values.codes)
+    n = values.records
     works = work(values, found.codes, sizes, found.base)
     numbers = found.classes.numbers()
     rough = roughly(works, sizes, n, values.scale)

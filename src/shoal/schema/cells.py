@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from numbers import Integral, Real
 from typing import Any
@@ -32,7 +32,8 @@ _MOMENT = (
 _OFFSET = r"(Z|[+-][0-9]{2}:?[0-9]{2})$"
 _ZONED = r"T?[0-9]{2}:.*(Z|[+-][0-9]{2}:?[0-9]{2})$"
 _UNITS = {"s": 19, "ms": 23, "us": 26, "ns": 29}  # by the length of the longest cell
-_WORDS = {Kind.INTEGER: "an integer", Kind.CONTINUOUS: "a number", Kind.DATETIME: "a date or time"}
+LOSSLESS_DIGITS = 15
+WORDS = {Kind.INTEGER: "an integer", Kind.CONTINUOUS: "a number", Kind.DATETIME: "a date or time"}
 
 
 def is_text(column: pa.ChunkedArray) -> bool:
@@ -49,11 +50,10 @@ def moment_sign(cells: pa.ChunkedArray) -> str:
 def lossless(cells: pa.ChunkedArray, kind: Kind, dialect: Dialect) -> bool:
     """Tell whether values would keep everything in the cells: no excess digits, no time zone, nothing unreadable."""
     read = tidy(cells, dialect)
-    if kind not in _WORDS or not readable(read, kind, dialect):
+    if kind not in WORDS or not readable(read, kind, dialect):
         return False
     if kind is Kind.CONTINUOUS:
-        digits = pc.utf8_length(pc.replace_substring_regex(read, "[eE].*|[^0-9]", ""))
-        return bool((pc.max(digits).as_py() or 0) <= 15)
+        return bool((pc.max(digits_in(read)).as_py() or 0) <= LOSSLESS_DIGITS)
     return kind is Kind.INTEGER or not pc.any(pc.match_substring_regex(read, _ZONED)).as_py()
 
 
@@ -98,8 +98,15 @@ def has_decimal_comma(cells: pa.ChunkedArray, dialect: Dialect) -> bool:
     read = tidy(cells, dialect)
     if dialect.decimal == "," or read.null_count == len(read):
         return False
+    return bool(count_commas(read, dialect) >= 0.5 * (len(read) - read.null_count))
+
+
+def count_commas(read: pa.ChunkedArray, dialect: Dialect) -> int:
+    """Return how many tidy cells would be numbers with a comma if the decimal separator were one."""
+    if dialect.decimal == ",":
+        return 0
     flags = pc.and_(pc.match_substring(read, ","), fits(read, Kind.CONTINUOUS, replace(dialect, decimal=",")))
-    return bool(pc.mean(flags).as_py() >= 0.5)
+    return int(pc.sum(flags).as_py() or 0)
 
 
 def fits(cells: pa.ChunkedArray, kind: Kind, dialect: Dialect) -> pa.ChunkedArray:
@@ -140,7 +147,7 @@ def values(cells: pa.ChunkedArray, name: str, kind: Kind, dialect: Dialect) -> p
     DataError
         If cells do not read as that kind: the column, the count and the row numbers, never the cells.
     """
-    if kind not in _WORDS:
+    if kind not in WORDS:
         return cells
     read = tidy(cells, dialect)
     try:
@@ -159,12 +166,54 @@ def _cast(read: pa.ChunkedArray, kind: Kind, dialect: Dialect) -> pa.ChunkedArra
     if dialect.datetime is not None:
         moments = pc.strptime(read, format=dialect.datetime, unit="s")
         return moments if _has_time(dialect.datetime) else pc.cast(moments, pa.date32())
+    return pc.cast(read, moments_in(read).type)
+
+
+@dataclass(frozen=True)
+class Moments:
+    """How dates and times in ISO 8601 are written, from which their type follows. Those of batches are merged."""
+
+    days: bool = True  #: all are dates without a time
+    zoned: bool = True  #: all have a time zone
+    unzoned: bool = True  #: none has a time zone
+    longest: int = 0  #: characters of the longest, without its time zone
+
+    @property
+    def type(self) -> pa.DataType:
+        """The type of a column of these dates and times."""
+        if self.days:
+            return pa.date32()
+        unit = next((unit for unit, length in _UNITS.items() if self.longest <= length), "ns")
+        return pa.timestamp(unit, tz="UTC" if self.zoned else None)
+
+    def merged(self, other: Moments) -> Moments:
+        """Return how the cells of two batches together are written."""
+        return Moments(
+            self.days and other.days,
+            self.zoned and other.zoned,
+            self.unzoned and other.unzoned,
+            max(self.longest, other.longest),
+        )
+
+
+def moments_in(read: pa.ChunkedArray) -> Moments:
+    """Return how tidy cells write dates and times."""
     if _all(pc.match_substring_regex(read, _DATE)):
-        return pc.cast(read, pa.date32())
+        return Moments(zoned=read.null_count == len(read), longest=10)
+    zoned = pc.match_substring_regex(read, _ZONED)
     longest = pc.max(pc.utf8_length(pc.replace_substring_regex(read, _OFFSET, ""))).as_py() or 0
-    zone = "UTC" if _all(pc.match_substring_regex(read, _ZONED)) else None
-    unit = next(unit for unit, length in _UNITS.items() if longest <= length)
-    return pc.cast(read, pa.timestamp(unit, tz=zone))
+    return Moments(False, _all(zoned), not pc.any(zoned).as_py(), longest)
+
+
+def digits_in(read: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return the number of digits of each number, without its exponent."""
+    return pc.utf8_length(pc.replace_substring_regex(read, "[eE].*|[^0-9]", ""))
+
+
+def as_flags(flags: pa.ChunkedArray) -> NDArray[np.bool_]:
+    """Return flags as an array; missing ones are false."""
+    found = pc.fill_null(flags, False).combine_chunks().to_numpy(zero_copy_only=False)
+    return np.asarray(found, np.bool_)
 
 
 def _integers(read: pa.ChunkedArray, dialect: Dialect) -> pa.ChunkedArray:
@@ -199,22 +248,28 @@ def _has_time(pattern: str) -> bool:
 
 def _misfits(read: pa.ChunkedArray, name: str, kind: Kind, dialect: Dialect) -> str:
     """Return the sentence about cells that do not read as a kind."""
-    bad = pc.fill_null(pc.invert(fits(read, kind, dialect)), False).combine_chunks().to_numpy(zero_copy_only=False)
+    bad = as_flags(pc.invert(fits(read, kind, dialect)))
     if not bad.any():  # the pattern matches but the value is invalid: 31 February, an integer beyond 64 bits
         bad = np.zeros(len(read), bool)
-        bad[_unreadable(read, kind, dialect)] = True
+        bad[unreadable_rows(read, kind, dialect)] = True
     rows = np.flatnonzero(bad).tolist()
-    if not rows:  # each cell is readable alone, but not all together
+    comma = bool(rows) and has_decimal_comma(read.filter(pa.array(bad)), dialect)
+    return misfit_sentence(name, kind, len(rows), len(read), rows, comma=comma)
+
+
+def misfit_sentence(name: str, kind: Kind, count: int, total: int, first: Sequence[int], *, comma: bool) -> str:
+    """Return the sentence about `count` of `total` cells that do not read as a kind, of which the first are given."""
+    if not count:  # each cell is readable alone, but not all together
         return f"Column {name!r}: mixes times with and without a time zone. Write all of them one way."
-    comma = has_decimal_comma(read.filter(pa.array(bad)), dialect)
+    more = f" and {count - len(first):,} more" if count > len(first) else ""
     return (
-        f"Column {name!r}: every cell must be {_WORDS[kind]}; {len(rows):,} of {len(read):,} cannot be read as one, "
-        f"in {data_rows(rows)}. "
+        f"Column {name!r}: every cell must be {WORDS[kind]}; {count:,} of {total:,} cannot be read as one, "
+        f"in {data_rows(first)}{more}. "
         + ("If numbers have a decimal comma, give --decimal ','." if comma else "Correct it, or give it another role.")
     )
 
 
-def _unreadable(read: pa.ChunkedArray, kind: Kind, dialect: Dialect) -> list[int]:
+def unreadable_rows(read: pa.ChunkedArray, kind: Kind, dialect: Dialect) -> list[int]:
     """Return the rows of unreadable cells, by bisection."""
     found, spans = [], [(0, len(read))]
     while spans:

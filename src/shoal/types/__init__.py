@@ -28,7 +28,7 @@ from shoal.types.points import (
 )
 from shoal.types.privacy_ledger import CLAIMS, Entry, Ledger
 from shoal.types.protocols import Attack, CombinedMeasure, ConfidentialModel, Measure, PrivacyModel, TableModel
-from shoal.types.release import SECOND, Attacker, Audit, Certificate, Finding, Release
+from shoal.types.release import SECOND, Attacker, Audit, Certificate, Finding, Reference, Release
 from shoal.types.run import Planned, Reading, Readings, Run, Unchanged
 from shoal.types.table import (
     UNITS,
@@ -114,6 +114,7 @@ __all__ = [
     "Promise",
     "Reading",
     "Readings",
+    "Reference",
     "Release",
     "Requirement",
     "Role",

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shoal.types.table import Role, Table
 
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
     from numpy.typing import NDArray
+
+    from shoal.types.sample import SampleSize
 
 SUCCEEDED = "succeeded"
 WITHSTOOD = "withstood"
@@ -103,6 +105,7 @@ class Attempts:
     """All attacks on a release."""
 
     attempts: tuple[Attempt, ...]
+    sample: SampleSize | None = None  #: of the records that were attacked; None: all
 
     def __iter__(self) -> Iterator[Attempt]:
         return iter(self.attempts)
@@ -124,7 +127,27 @@ class Attempts:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the attempts as plain values, as in the JSON of ``shoal attack``."""
-        return {"attacks": [one.to_dict() for one in self.attempts]}
+        stated = {} if self.sample is None else {"sample": self.sample.to_dict()}
+        return {"attacks": [one.to_dict() for one in self.attempts], **stated}
+
+
+class AllRecords(NamedTuple):
+    """All records of a case whose tables are a sample of whole classes.
+
+    Attributes
+    ----------
+    records
+        Their number.
+    original, released
+        Both tables in batches, in any order.
+    occurrences
+        Returns for each released record of the sample how many released records have the same cells in some columns.
+    """
+
+    records: int
+    original: Callable[[], Iterable[pa.Table]]
+    released: Callable[[], Iterable[pa.Table]]
+    occurrences: Callable[[Sequence[str]], NDArray[np.int64]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,6 +179,8 @@ class Case:
     replay
         Forms the classes of a table as the run did, and returns the class of each row; with ``atoms=True`` its atom.
         None: the recipe is not known.
+    everything
+        All records, if the tables are a sample of whole classes; None: the tables have all records.
     """
 
     original: Table
@@ -168,6 +193,7 @@ class Case:
     evidence: Mapping[str, Any] | None = None
     notes: tuple[str, ...] = field(default=(), repr=False)
     replay: Callable[..., NDArray[np.int64]] | None = field(default=None, repr=False)
+    everything: AllRecords | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return len(self.table)

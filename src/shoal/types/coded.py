@@ -202,17 +202,20 @@ class Coded:
         found[order] = self.layout.weight[a] * np.maximum(total, 0.0) / (2.0 * float(self.layout.height[a]))
         return found
 
-    def variation(self, a: int) -> float:
-        """Return the sum of squared distances of a coded attribute from its mean, from the sizes of groups."""
+    def variation(self, a: int, times: NDArray[np.int64] | None = None) -> float:
+        """Return the sum of squared distances of a coded attribute from its mean, from the sizes of groups.
+
+        `times` tells how many records each one stands for; None: itself.
+        """
         import numpy as np
 
-        one, n, total = self.column(a), len(self), 0
-        counts = np.bincount(one.codes, minlength=one.low.shape[1]).astype(np.int64)
-        for low, high, times in zip(one.low, one.high, one.times.tolist(), strict=True):
+        one, n, total = self.column(a), len(self) if times is None else int(times.sum()), 0
+        counts = np.bincount(one.codes, times, minlength=one.low.shape[1]).astype(np.int64)  # below 2⁵³
+        for low, high, levels in zip(one.low, one.high, one.times.tolist(), strict=True):
             inside = high > low
             sizes = np.zeros(len(counts), np.int64)
             np.add.at(sizes, low[inside], counts[inside])
-            total += times * (n * int(sizes.sum()) - sum(size * size for size in sizes.tolist()))
+            total += levels * (n * int(sizes.sum()) - sum(size * size for size in sizes.tolist()))
         return float(self.layout.weight[a]) * total / (2 * int(self.layout.height[a]) * max(n, 1))
 
     def sort_keys(self) -> list[NDArray[np.float64] | NDArray[np.int32]]:
@@ -254,10 +257,31 @@ def some_of(x: NDArray[np.float64] | Coded, places: Sequence[int]) -> NDArray[np
 
 def stacked(parts: Sequence[NDArray[np.float64] | tuple[CodedColumn, float]]) -> NDArray[np.float64] | Coded:
     """Return records from their attributes: as coordinates if none of them is coded."""
-    import numpy as np
 
     numbers = [part for part in parts if not isinstance(part, tuple)]
-    return np.ascontiguousarray(np.column_stack(numbers)) if len(numbers) == len(parts) else coded(parts)
+    return side_by_side(numbers) if len(numbers) == len(parts) else coded(parts)
+
+
+def side_by_side(columns: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Return columns as one table in C order, filled in pieces that a fast cache holds.
+
+    >>> import numpy as np
+    >>> side_by_side([np.array([[1.0], [2.0]]), np.array([[3.0, 4.0], [5.0, 6.0]])]).tolist()
+    [[1.0, 3.0, 4.0], [2.0, 5.0, 6.0]]
+    """
+    import numpy as np
+
+    n, d = len(columns[0]), sum(one.shape[1] for one in columns)
+    found = np.empty((n, d))
+    for begin in range(0, n, _PIECE):
+        rows, at = slice(begin, begin + _PIECE), 0
+        for one in columns:
+            found[rows, at : at + one.shape[1]] = one[rows]
+            at += one.shape[1]
+    return found
+
+
+_PIECE = 4_096  # rows that are filled at a time
 
 
 def coded(parts: Sequence[NDArray[np.float64] | tuple[CodedColumn, float]]) -> Coded:

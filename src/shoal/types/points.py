@@ -278,7 +278,7 @@ class Points:
         if isinstance(self.x, Coded):
             x = self.x.only([name in wanted for name in self._summands])
         else:
-            x = np.ascontiguousarray(self.x[:, chosen])
+            x = self.x if len(chosen) == self.x.shape[1] else np.ascontiguousarray(self.x[:, chosen])
         return Points(
             x,
             tuple(self.owners[j] for j in chosen) if self.owners else (),

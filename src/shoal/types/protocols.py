@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, runtime_checkable
 
+from shoal.errors import ParameterError
 from shoal.types.attack import Attempt, Case
 from shoal.types.release import Finding, Release
 from shoal.types.run import Reading
@@ -70,6 +72,10 @@ class Partitioner(Protocol):
     def settled(self, points: Points) -> Self:
         """Return the method with everything fixed that it determines from all points, for use on each stratum."""
         return self
+
+    def sorts(self, points: Points) -> bool:
+        """Tell whether the classes of these points do not depend on the order of rows, because it sorts them itself."""
+        return False
 
 
 class Releaser(Protocol):
@@ -146,6 +152,7 @@ class Source(Protocol):
     suffixes: ClassVar[tuple[str, ...]] = ()
     schemes: ClassVar[tuple[str, ...]] = ()
     textual: ClassVar[bool] = False  #: cells are read as text, exactly as they are written
+    batched: ClassVar[bool] = False  #: a file can be read in batches
 
     @classmethod
     def of(cls, dialect: Dialect) -> Self:
@@ -159,9 +166,45 @@ class Source(Protocol):
         `names` are columns that the table is known to have: a text format may find its delimiter by them.
         """
 
+    def open(self, path: Path, /, *, names: Collection[str] = ()) -> BatchedFile:
+        """Open a file to be read in batches, within bounded memory; only formats that declare `batched` can."""
+        raise ParameterError(
+            f"{path.name}: this format can only be read into memory as a whole. Convert it to Parquet or CSV."
+        )
+
     def properties(self, path: Path) -> dict[str, str]:
         """Return what a file holds besides its table, by name; nothing, unless the format has a place for it."""
         return {}
+
+
+class BatchedFile(Protocol):
+    """An open file whose table is read in batches."""
+
+    @property
+    def arrow(self) -> pa.Schema:
+        """The columns, with the types that the whole table would have in memory."""
+
+    @property
+    def dialect(self) -> Dialect | None:
+        """How a text file is written; None: it is not text."""
+
+    @property
+    def records(self) -> int | None:
+        """The number of records; None: they must be counted."""
+
+    def read(self, columns: Sequence[str] | None, rows: int) -> Iterator[pa.Table]:
+        """Yield tables of about `rows` rows, with all columns or some, in this order."""
+
+
+class Writer(Protocol):
+    """A staged file that is written in batches."""
+
+    def write(self, table: pa.Table, /) -> None:
+        """Append a table."""
+
+
+#: Makes a table fit to be written: released values and metadata only, see `shoal.types.released.released`.
+Fresh = Callable[["pa.Table"], "pa.Table"]
 
 
 class Sink(Protocol):
@@ -170,6 +213,7 @@ class Sink(Protocol):
     suffixes: ClassVar[tuple[str, ...]] = ()
     schemes: ClassVar[tuple[str, ...]] = ()
     textual: ClassVar[bool] = False  #: cells are written as text, exactly as they were read
+    batched: ClassVar[bool] = False  #: a file can be written in batches
 
     @abstractmethod
     def staged(self, at: Any, /, *, force: bool) -> AbstractContextManager[Any]:
@@ -182,6 +226,16 @@ class Sink(Protocol):
     @abstractmethod
     def write(self, table: pa.Table, target: Any, dialect: Dialect | None, /) -> None:
         """Write a table to a staged target; formats that are not text ignore the dialect."""
+
+    def writer(
+        self, path: Path, schema: pa.Schema, dialect: Dialect | None, fresh: Fresh | None = None, /
+    ) -> AbstractContextManager[Writer]:
+        """Open a staged file to be written in batches; only formats that declare `batched` can.
+
+        The schema is that of the tables that will be written. `fresh` makes them fit to be released; without it, none
+        of their metadata is released except notes of statistical packages.
+        """
+        raise ParameterError(f"{path.name}: this format can only be written from memory. Write Parquet or CSV.")
 
     def fitted(self, table: pa.Table) -> pa.Table:
         """Return the table in the types of the format; by default it has all of them."""
@@ -280,6 +334,8 @@ class PrivacyModel(Protocol):
     reported: ClassVar[bool] = False  #: audited for information where it is not required
     of_confidential: ClassVar[bool] = False  #: audits confidential columns
     of_persons: ClassVar[bool] = False  #: audits single people's shares of a class; can be required of any table
+    mergeable: ClassVar[bool] = False  #: a table can be audited in parts that each hold whole classes
+    more_is_worse: ClassVar[bool] = False  #: a higher level protects less, as that of t-closeness does
     by_replay: ClassVar[bool] = False  #: audits repetitions of the run; can be required of any table to be protected
 
     def __init_subclass__(cls) -> None:
@@ -322,6 +378,24 @@ class PrivacyModel(Protocol):
             self.level,
             found,
             uniform,
+        )
+
+    def merge(self, parts: Sequence[Finding]) -> Finding:
+        """Return the finding of a table from those of its parts; each part holds whole classes.
+
+        The classes that were worst are not listed, because their numbers are known only within their parts.
+        """
+        levels, notes = [part.achieved for part in parts], {part.note for part in parts}
+        names = [name for name, _ in parts[0].found]
+        return replace(
+            parts[0],
+            achieved=max(levels) if self.more_is_worse else min(levels),
+            holds=all(part.holds for part in parts),
+            classes=sum(part.classes for part in parts),
+            worst=parts[0].worst if len(parts) == 1 else (),
+            note=parts[0].note if len(notes) == 1 else parts[0].note.partition("; ")[0],
+            found=tuple((name, min(dict(part.found)[name] for part in parts)) for name in names),
+            uniform=(sum(part.uniform[0] for part in parts), sum(part.uniform[1] for part in parts)),
         )
 
 

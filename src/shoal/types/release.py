@@ -20,6 +20,28 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
+class Reference:
+    """The distribution of a confidential column in the whole table, for the audit of a part of its records.
+
+    Attributes
+    ----------
+    cells
+        Distinct cells of the column as they are written; a missing one is among them if it occurs.
+    values
+        The same cells parsed as values.
+    counts
+        Number of records of the table that have each cell.
+    """
+
+    cells: pa.ChunkedArray = field(repr=False)
+    values: pa.ChunkedArray = field(repr=False)
+    counts: NDArray[np.int64] = field(repr=False)
+    cache: dict[Any, Any] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )  #: results of audits that are the same for all parts
+
+
+@dataclass(frozen=True, eq=False)
 class Release:
     """A table as it will be released: identifiers removed, quasi-identifiers replaced class by class."""
 
@@ -60,6 +82,9 @@ class Release:
     swap_key: bytes | None = field(
         default=None, repr=False
     )  #: the secret key by which values were assigned; for the receipt, not released
+    references: Mapping[str, Reference] = field(
+        default_factory=dict, repr=False
+    )  #: confidential columns of the whole table, if these rows are a part of it that holds whole classes
     replays: tuple[int, int] | None = None  #: number of replays with equal classes, and of all; for the audit
     cache: dict[Any, Any] = field(
         default_factory=dict, init=False, repr=False, compare=False

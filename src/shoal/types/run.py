@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from shoal.types.partition import Comparison, Partition
     from shoal.types.privacy_ledger import Ledger
     from shoal.types.release import Audit, Certificate, Release
+    from shoal.types.sample import SampleSize
     from shoal.types.table import Schema
 
 
@@ -210,6 +211,7 @@ class Readings:
     """Readings of measures, by name."""
 
     readings: tuple[Reading, ...]
+    sample: SampleSize | None = None  #: of the records that were measured, where losses are exact; None: all
 
     def __getitem__(self, name: str) -> float:
         return self.reading(name).value
@@ -226,6 +228,7 @@ class Readings:
             **{r.name: None if math.isnan(r.value) else r.value for r in self.readings},
             **({"parts": parts} if parts else {}),
             **({"notes": notes} if notes else {}),
+            **({} if self.sample is None else {"sample": self.sample.to_dict()}),
         }
 
 
@@ -330,6 +333,8 @@ class Planned:
         Estimated processor time of the run, in all threads; None: it would not start.
     wall_seconds
         Estimated time on this machine if nothing else runs on it.
+    disk
+        Estimated bytes of disk for scratch and output, if the run is on disk; otherwise 0.
     exit_code
         The exit code of the run, as far as the plan determines it.
     """
@@ -342,6 +347,7 @@ class Planned:
     refusals: tuple[str, ...] = ()
     seconds: float | None = None
     wall_seconds: float | None = None
+    disk: int = 0
     exit_code: int = 0
 
     def to_dict(self) -> dict[str, Any]:
@@ -361,4 +367,5 @@ class Planned:
             "refusals": list(self.refusals),
             "seconds": self.seconds,
             "wall_seconds": self.wall_seconds,
+            **({"disk_bytes": self.disk} if self.disk else {}),
         }

@@ -19,6 +19,7 @@ import shoal
 from shoal import secret
 from shoal.flow.evidence.receipt import Commitment, Digest, Receipt
 from shoal.flow.protect import row_order
+from shoal.flow.stages import sorted_rows
 from shoal.flow.stages.read import schema_for
 from shoal.locations import Place
 from shoal.recipe.recipe import Recipe
@@ -117,7 +118,7 @@ def test_what_has_no_order_is_not_sorted() -> None:
 
 
 def test_many_rows_are_decided_slice_by_slice(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(row_order, "_SHORTEST_SLICE", 1)
+    monkeypatch.setattr(sorted_rows, "_SHORTEST_SLICE", 1)
     rng = np.random.default_rng(1)
     for n in (21, 22, 40, 101):
         for noise in (0.0, 1.0, 3.0, 30.0):

@@ -123,8 +123,8 @@ def test_nothing_is_counted_that_nobody_asks_for(monkeypatch: pytest.MonkeyPatch
     def never(*_: object) -> None:
         pytest.fail("people and values are counted for nothing")
 
-    monkeypatch.setattr(module, "_people", never)
-    monkeypatch.setattr(module, "_values", never)
+    monkeypatch.setattr(module, "people_tally", never)
+    monkeypatch.setattr(module, "value_tallies", never)
     recipe = shoal.Recipe(quasi=["age"], confidential=["ill"], k=3)
     found = summarise(table_of(PEOPLE, recipe), recipe)
     assert found.people is None

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 import shoal
-from shoal.io.sinks import _atomic as _leftovers
+from shoal import scratch as _leftovers
 from shoal.io.sinks._atomic import atomic, both
 
 pytestmark = pytest.mark.skipif(_leftovers.fcntl is None, reason="needs locks of files")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.kernels.arithmetic.sums import orderless_total
+from shoal.kernels.arithmetic.sums import grids_for, on_grids, orderless_total, total_on
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False, width=64)
 
@@ -40,3 +40,30 @@ def test_what_is_not_finite_stays_so() -> None:
     assert orderless_total(np.array([1.0, np.inf])) == np.inf
     assert math.isnan(orderless_total(np.array([1.0, np.nan])))
     assert orderless_total(np.array([])) == 0.0
+
+
+@given(
+    values=st.lists(st.floats(-1e300, 1e300, allow_nan=False), min_size=1, max_size=60),
+    seed=st.integers(0, 10**6),
+    parts=st.integers(1, 7),
+)
+def test_sums_of_parts_add_up_to_the_bits_of_the_whole(values: list[float], seed: int, parts: int) -> None:
+    column, rng = np.array(values), np.random.default_rng(seed)
+    largest = float(np.abs(column).max())
+    if largest == 0.0:
+        return
+    grids = grids_for(largest, len(column))
+    home, sums = rng.integers(0, parts, len(column)), np.zeros(3)
+    for part in rng.permutation(parts):
+        sums += on_grids(rng.permutation(column[home == part]), grids)
+    assert total_on(grids, sums).hex() == orderless_total(column).hex()
+
+
+def test_sums_of_parts_of_a_long_column_add_up() -> None:
+    column = np.random.default_rng(3).normal(size=100_001) * 10.0 ** np.random.default_rng(4).integers(-9, 9, 100_001)
+    grids = grids_for(float(np.abs(column).max()), len(column))
+    for size in (1, 7, 4_096, 100_001):
+        some = column if size > 1 else column[:2_000]
+        own = grids if size > 1 else grids_for(float(np.abs(some).max()), len(some))
+        sums = sum((on_grids(some[at : at + size], own) for at in range(0, len(some), size)), np.zeros(3))
+        assert total_on(own, sums) == orderless_total(some)

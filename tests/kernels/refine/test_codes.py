@@ -16,9 +16,11 @@ from hypothesis import strategies as st
 from shoal.kernels.arithmetic.class_statistics import sse
 from shoal.kernels.refine import refine as refining
 from shoal.kernels.refine.annealing import create, dissolve, ground, rotate, shift_or_swap
+from shoal.kernels.refine.blockwise import Memory, partition_in_blocks
 from shoal.kernels.refine.class_state import arrange, between, laid_out, total_sse
-from shoal.kernels.refine.reblock import block_labels, cut_blocks, swept
+from shoal.kernels.refine.reblock import cut_blocks, swept
 from shoal.kernels.refine.refine import Effort, effort_for, quick_start, refine
+from shoal.partition.blocks import Blocks
 
 _spec = importlib.util.spec_from_file_location("codes", Path(__file__).parents[2] / "oracles" / "coded_tables.py")
 assert _spec is not None
@@ -140,6 +142,21 @@ def test_blocks_of_codes_hold_their_share_and_do_not_depend_on_rows() -> None:
     other, _ = cut_blocks(x[shuffled], 7)
     for begin, end in itertools.pairwise(bounds):
         assert set(shuffled[other[begin:end]]) == set(order[begin:end])
-    plain, repaired = (block_labels(x, 5, 200, rounds) for rounds in (0, 2))
-    assert np.bincount(repaired).min() >= 5
-    assert sse(x, repaired) < sse(x, plain)
+
+
+def test_blocks_of_codes_are_mended_and_do_not_depend_on_rows() -> None:
+    x = codes.table(6, 1000, 60)
+    stores = {rounds: Memory(x) for rounds in (0, 2)}
+    for rounds, store in stores.items():
+        partition_in_blocks(store, Blocks(k=5, size=200, rounds=rounds).blockwise(1000, 1))
+    plain, mended = (store.labels.astype(np.int64) for store in stores.values())
+    assert np.bincount(mended).min() >= 5
+    assert np.bincount(mended).max() <= 9
+    assert sse(x, mended) < sse(x, plain)
+    shuffled = np.random.default_rng(2).permutation(1000)
+    other = Memory(x[shuffled])
+    partition_in_blocks(other, Blocks(k=5, size=200, rounds=2).blockwise(1000, 1))
+    vector = np.unique(np.column_stack(x.sort_keys()), axis=0, return_inverse=True)[1].reshape(-1)
+    once = np.bincount(vector)[vector[shuffled]] == 1  # copies are told apart by row
+    pairs = set(zip(mended[shuffled][once], other.labels[once], strict=True))
+    assert len(pairs) == len(set(other.labels[once]))

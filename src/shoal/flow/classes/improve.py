@@ -152,6 +152,8 @@ class Canonical(Partitioner):
 
     def partition(self, points: Points, rng: np.random.Generator) -> Partition:
         """Partition the records, sorted by their coordinates."""
+        if self.method.sorts(points):
+            return self.method.partition(points, rng)
         order = _by_value(sort_keys(points.x), len(points))
         if self.by_person:
             order = order[_by_person(points.rows(order))]

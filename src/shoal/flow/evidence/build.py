@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from shoal import secret
 from shoal.flow.evidence.column_semantics import columns_of
-from shoal.flow.evidence.receipt import Commitment, Digest, Receipt, of_file, of_name, of_table
+from shoal.flow.evidence.receipt import Commitment, Digest, Receipt, of_file, of_name, of_path, of_table
 from shoal.report.evidence import FORMAT, Evidence, digest_of, published, publishes
 from shoal.types import Audit, Dialect, Finding, Release, Run
 from shoal.types.run import FEWEST
@@ -40,6 +40,21 @@ class Proof:
     outputs: tuple[tuple[str, Digest], ...]
     salt: bytes = field(repr=False)
     receipt: Callable[[], Receipt] = field(repr=False)
+    records: int | None = None  #: of an output of which `leaving` is a sample
+    class_sizes: list[list[int]] | None = field(default=None, repr=False)  #: of such an output
+
+    @classmethod
+    def of_path(
+        cls,
+        sample: Release,
+        name: str,
+        staged: Path,
+        receipt: Callable[[], Receipt],
+        records: int,
+        class_sizes: list[list[int]],
+    ) -> Proof:
+        """Return the proof of a staged file or folder that is larger than memory, of which there is a sample."""
+        return cls(sample, ((name, of_path(staged)),), secret.fresh(), receipt, records, class_sizes)
 
     @classmethod
     def of_frame(cls, leaving: Release, receipt: Callable[[], Receipt]) -> Proof:
@@ -82,7 +97,7 @@ def evidence_of(account: Run, proof: Proof, commitment: Commitment | None = None
             "salt": proof.salt.hex(),
             "commitment": None if commitment is None else {"of": commitment.of, "sha256": commitment.sha256},
             "outputs": [
-                {**_end(name, digest), "sha256": digest.hex, "records": table.data.num_rows}
+                {**_end(name, digest), "sha256": digest.hex, "records": proof.records or table.data.num_rows}
                 for (name, digest), table in zip(proof.outputs, tables_of(leaving), strict=True)
             ],
             "records": account.audit.records,
@@ -95,7 +110,7 @@ def evidence_of(account: Run, proof: Proof, commitment: Commitment | None = None
             "link": leaving.link,
             "audit": audit.to_dict(),
             "findings": [finding_as_dict(finding) for finding in audit.findings],
-            "class_sizes": {"over": over, "sizes": histogram(leaving, over)},
+            "class_sizes": {"over": over, "sizes": proof.class_sizes or histogram(leaving, over)},
             "readings": published(account.readings, recipe["release"], account.audit.records).to_dict(),
             **({} if account.ledger is None else {"ledger": account.ledger.to_dict()}),
             **(

@@ -6,15 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from shoal.errors import DataError, SchemaError
 from shoal.flow.evidence.receipt import of_name
 from shoal.flow.stages.values import with_values
 from shoal.report.evidence import Evidence
-from shoal.schema.roles import kind_of
-from shoal.types import Column, Dialect, Kind, Release, Role, Schema, Taxonomy, called, with_columns
+from shoal.schema.kinds import kind_of
+from shoal.types import Column, Dialect, Finding, Kind, Release, Role, Schema, Taxonomy, called, with_columns
 
 _BARE = "-"  # a branch without a category; digests are hexadecimal
 _NUMBERS = {Kind.INTEGER, Kind.CONTINUOUS}
@@ -114,11 +116,31 @@ def _absent(cells: pa.ChunkedArray, read: pa.ChunkedArray) -> set[str]:
 
 
 @dataclass(frozen=True, eq=False)
+class InParts:
+    """Results of an audit in parts, of a table that is too large to be held in memory.
+
+    Attributes
+    ----------
+    findings
+        For each claim what the table shows, or why that cannot be found.
+    sizes
+        The number of classes of each size in records, smallest first.
+    trusted
+        Statements of the evidence that the cells do not confirm.
+    """
+
+    findings: Mapping[Finding, Finding | Exception]
+    sizes: list[list[int]]
+    trusted: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
 class Left:
     """A released table as an auditor parses it, with the reason for each column that cannot be parsed."""
 
     release: Release = field(repr=False)
     faults: Mapping[str, str] = field(default_factory=dict)
+    in_parts: InParts | None = field(default=None, repr=False)  #: of a table that is too large to be held in memory
 
 
 def as_left(evidence: Evidence, data: pa.Table, dialect: Dialect | None) -> Left:
@@ -146,12 +168,16 @@ def as_left(evidence: Evidence, data: pa.Table, dialect: Dialect | None) -> Left
     return Left(release, faults)
 
 
-def taken_on_trust(evidence: Evidence, left: Left) -> list[str]:
+def taken_on_trust(evidence: Evidence, left: Left, counts: NDArray[np.int64] | None = None) -> list[str]:
     """Return the evidence's statements on columns that the cells do not confirm: kinds, missing values, order, groups.
 
     Declaring every cell missing would make all classes equal, so the number of such cells is reported. A kind is
     confirmed if the cells or their type suggest the same one; integers and other numbers are compared in the same way.
+
+    With `counts`, each row stands for that many records.
     """
+    if left.in_parts is not None:
+        return list(left.in_parts.trusted)
     found = []
     for name, read in left.release.read.items():
         said = evidence["columns"].get(name, {})
@@ -162,8 +188,10 @@ def taken_on_trust(evidence: Evidence, left: Left) -> list[str]:
         if stated is not suggested and not {stated, suggested} <= _NUMBERS:
             found.append(f"the kind of {name} ({stated.value}; its cells suggest {suggested.value})")
         if said.get("missing"):
-            gone = read.null_count - left.release.data.column(name).null_count
-            found.append(f"{gone:,} of {len(read):,} cells of {name} hold no value")
+            often = np.ones(len(read), np.int64) if counts is None else counts
+            empty = [column.is_null().to_numpy() for column in (read, left.release.data.column(name))]
+            gone = int(often[empty[0]].sum()) - int(often[empty[1]].sum())
+            found.append(f"{gone:,} of {int(often.sum()):,} cells of {name} hold no value")
         found += [f"the {what} of {name}" for what in ("order", "taxonomy") if said.get(what)]
     return found
 

@@ -55,6 +55,31 @@ def of_file(path: Path) -> Digest:
     return Digest("bytes", counted.hexdigest(), size)
 
 
+def of_folder(folder: Path) -> Digest:
+    """Return the SHA-256 of the names and the SHA-256 of a folder's files, in order of their names.
+
+    The digest is that of the lines ``<sha256>  <name>`` in UTF-8, as ``sha256sum * | sha256sum`` computes it where the
+    shell sorts names by bytes. Hidden files, and those that begin with an underscore, do not count. The size is that
+    of all files.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "a.csv").write_bytes(b"abc")
+    ...     of_folder(Path(folder)).size
+    3
+    """
+    from shoal.flow.stages.batches import files_of
+
+    files = [(path.name, of_file(path)) for path in files_of(folder)]
+    counted = hashlib.sha256("".join(f"{one.hex}  {name}\n" for name, one in files).encode("utf-8", "surrogateescape"))
+    return Digest("bytes", counted.hexdigest(), sum(one.size or 0 for _, one in files))
+
+
+def of_path(path: Path) -> Digest:
+    """Return the digest of a file, or of all files of a folder."""
+    return of_folder(path) if path.is_dir() else of_file(path)
+
+
 def of_table(data: pa.Table) -> Digest:
     """Return the SHA-256 of a table's content, independent of its storage.
 

@@ -14,6 +14,7 @@ from shoal import registry
 from shoal.errors import GuaranteeError, ShoalError
 from shoal.flow.stages.values import as_values
 from shoal.types import Attempt, Attempts, Case, Column, Kind, Release, Role, Schema, Table, with_columns
+from shoal.types.attack import NOT_RUN, AllRecords
 
 _PARSED = (Role.QUASI, Role.CONFIDENTIAL, Role.WEIGHT)
 
@@ -25,6 +26,7 @@ def attack_release(
     notes: Iterable[str] = (),
     *,
     keep_metadata: bool = False,
+    everything: AllRecords | None = None,
 ) -> tuple[Attempt, ...]:
     """Attack a release as it will be published, and refuse it if an attack succeeds that must not.
 
@@ -40,6 +42,8 @@ def attack_release(
         Texts that the staged files hold in addition to their tables.
     keep_metadata
         Whether metadata was to be kept; then names in it are reported only.
+    everything
+        All records, if `original` and `release` are a sample of whole classes; every attempt then says so.
 
     Raises
     ------
@@ -47,7 +51,8 @@ def attack_release(
         If an attack that must not succeed does.
     """
     tables = tuple(as_released(one, original) for one in (release, release.apart) if one is not None)
-    case = Case(with_parsed(original, exact=True), tables, recipe, np.arange(len(original)), notes=tuple(notes))
+    rows, known = np.arange(len(original)), tuple(notes)
+    case = Case(with_parsed(original, exact=True), tables, recipe, rows, notes=known, everything=everything)
     found = run_attacks(case, [key for key in registry.keys("attack") if registry.says("attack", key, "quick")])
     for one in found.succeeded:
         if registry.says("attack", one.attack, "stops") and not (one.attack == "metadata" and keep_metadata):
@@ -55,7 +60,14 @@ def attack_release(
                 f"The attack {one.attack!r} on the output must fail, but it succeeded. {one.sentence} "
                 "Nothing was written."
             )
-    return found.attempts
+    return tuple(_measured(one, case) for one in found.attempts)
+
+
+def _measured(found: Attempt, case: Case) -> Attempt:
+    """Return an attempt that says so if it was made on a sample."""
+    if case.everything is None or found.verdict == NOT_RUN or found.records == case.everything.records:
+        return found
+    return replace(found, sentence=f"{found.sentence} Measured on a sample of {len(case):,} records.")
 
 
 def note_on_order(attempts: Iterable[Attempt], row_order: str) -> tuple[str, ...]:

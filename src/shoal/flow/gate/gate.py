@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from shoal import registry
 from shoal.errors import GuaranteeError, listing
 from shoal.flow.plan.components import findings_of, reported_models, unpromised
+from shoal.flow.plan.merging import is_mergeable
 from shoal.flow.plan.promise import Promise, count_unchanged
 from shoal.flow.plan.release_traits import comparable_with_original
 from shoal.flow.stages.values import with_values
@@ -133,6 +134,8 @@ def attacker_of(release: Release, promise: Promise) -> Attacker | None:
     if promise.withstands != "algorithm" or (promise.counted is not None and release.subjects is None):
         return weak
     (block,) = promise.blocks
+    if block.atoms is None and promise.counted is None:  # every class is an atom, and every record a person
+        return weak if int(block.sizes.min()) < promise.k else replace(weak, knows="algorithm")
     atoms = np.unique(block.atom_labels, return_inverse=True)[1].reshape(-1)
     united = len(np.unique(atoms * len(block) + block.labels)) == int(atoms.max()) + 1
     fewest, share = _people_in(release, promise, atoms)
@@ -156,12 +159,22 @@ def _people_in(release: Release, promise: Promise, atoms: NDArray[np.int64]) -> 
     pairs, held = np.unique(atoms * (int(people.max()) + 1) + people, return_counts=True)
     inside = pairs // (int(people.max()) + 1)
     most = float((held / sizes[inside]).max())
-    return int(np.bincount(inside).min()), math.ceil(most * 10**_DIGITS * (1 - 1e-12)) / 10**_DIGITS
+    return int(np.bincount(inside).min()), rounded_share(most)
+
+
+def rounded_share(share: float) -> float:
+    """Round the largest share of a person up to 3 decimals.
+
+    >>> rounded_share(0.2), rounded_share(1 / 3)
+    (0.2, 0.334)
+    """
+    steps = 10.0**_DIGITS
+    return math.ceil(share * steps * (1 - 1e-12)) / steps
 
 
 def audit_table(release: Release, promise: Promise) -> Audit:
     """Audit one table as it will be published, and refuse it if its promise does not hold."""
-    _refuse_columns(release, promise)
+    refuse_columns(release.data.column_names, promise)
     _refuse_digits(release)
     release = with_values(release, release.schema.names(Role.WEIGHT))
     seen = release if promise.visible_classes else comparable_with_original(release)
@@ -181,9 +194,8 @@ def audit_table(release: Release, promise: Promise) -> Audit:
     return audit
 
 
-def _refuse_columns(release: Release, promise: Promise) -> None:
+def refuse_columns(there: Sequence[str], promise: Promise) -> None:
     """Refuse an output that contains columns that must be removed, or lacks confidential ones."""
-    there = release.data.column_names
     stray = [name for name in promise.removed if name in there]
     if promise.weight in stray:
         raise GuaranteeError(f"The weight {promise.weight!r} would have been released. Nothing was written.")
@@ -269,6 +281,8 @@ def _of_confidential(release: Release, promise: Promise) -> list[Finding]:
 
     required = list(promise.required)
     informative = reported_models(required, promise.confidential)
+    if release.references:  # a part of a table
+        informative = [one for one in informative if is_mergeable(one.key)]
     readable = with_values(release, promise.confidential)
     if any(one.key == "n_t_closeness" for one in required):  # n_t_closeness reads quasi-identifiers as positions
         readable = with_values(readable, promise.quasi)

@@ -152,16 +152,40 @@ def check_metadata(
         that no record has.
     """
     tables = [one.data for one in (release, release.apart) if one is not None]
-    found = [place for data in tables for place in foreign_metadata(data.schema, frames=not staged)]
+    stray = [name for data in tables for name in stray_categories(data, whole or {})]
+    return judge_metadata(read, [data.schema for data in tables], stray, staged, keep=keep)
+
+
+def judge_metadata(
+    read: pa.Schema, written: Sequence[pa.Schema], stray: Sequence[str], staged: Sequence[Any], *, keep: bool
+) -> tuple[str, ...]:
+    """Refuse metadata and categories that may not be released, and report what became of the input's metadata.
+
+    Parameters
+    ----------
+    read, written
+        The schema of the input, and those of the tables as they were read back.
+    stray
+        Columns that list categories that do not occur.
+    staged
+        The staged files or databases; empty: they are frames.
+    keep
+        Whether metadata was to be kept.
+
+    Raises
+    ------
+    GuaranteeError
+        As `check_metadata` does.
+    """
+    found = [place for schema in written for place in foreign_metadata(schema, frames=not staged)]
     found += [name for at in staged for name in _foreign_in(at)]
     if found and not keep:
         raise GuaranteeError(
             f"The staged output has metadata that may not be released, of {listing(found)}. Nothing was written."
         )
-    if stray := [repr(name) for data in tables for name in stray_categories(data, whole or {})]:
-        raise GuaranteeError(
-            f"The staged output lists categories that do not occur, in {listing(stray)}. Nothing was written."
-        )
+    if stray:
+        named = listing([repr(name) for name in stray])
+        raise GuaranteeError(f"The staged output lists categories that do not occur, in {named}. Nothing was written.")
     if keep:
         return (_KEPT,) if found else ()
     return (_DROPPED,) if carries_more(read) else ()

@@ -44,6 +44,13 @@ class Units(NamedTuple):
     union: float = 330.0  #: for a move of an atom between classes of a few records …
     union_coded: float = 3_500.0  #: … with coded attributes …
     union_record: float = 5.0  #: … and for each record of the classes
+    disk: float = 185.0  #: for a cell that the disk engine reads, writes and audits …
+    disk_text: float = 850.0  #: … as text
+    blocks_fast: float = 520.0  #: for a quasi-identifier of a record, to form classes in blocks, with effort fast …
+    blocks_default: float = 1_650.0  #: … default …
+    blocks_best: float = 7_300.0  #: … or best …
+    blocks_coded: float = 4.0  #: … and how many times as long with coded attributes
+    person: float = 6_000.0  #: for a record of a person, to tell people apart
 
 
 UNITS = Units()
@@ -74,6 +81,28 @@ def of_table(recipe: Recipe, n: int, file: Contents | None = None) -> float:
     if file is None:
         return inside
     return inside + n * file.columns * (UNITS.text if file.text else UNITS.binary)
+
+
+def on_disk(recipe: Recipe, n: int, file: Contents, *, coded: bool) -> tuple[float, float]:
+    """Return the cost of a run on disk: in one thread, to read, write and audit; in all, to form classes.
+
+    >>> from shoal.recipe.recipe import Recipe
+    >>> on_disk(Recipe(quasi=["age"], effort="fast"), 1000, Contents(6, False), coded=False)
+    (16110000.0, 520000.0)
+    """
+    from shoal.kernels.repair.unite import effort_for
+
+    effort = "fast" if recipe.t is not None else recipe.effort or "default"
+    blocks = {"fast": UNITS.blocks_fast, "default": UNITS.blocks_default, "best": UNITS.blocks_best}[effort]
+    alone = UNITS.run + n * file.columns * (UNITS.disk_text if file.text else UNITS.disk)
+    shared = n * len(recipe.quasi) * blocks * (UNITS.blocks_coded if coded else 1.0)
+    if recipe.subject is not None:
+        alone += n * UNITS.person
+    if recipe.t is not None or recipe.require:
+        x = np.broadcast_to(0.0, (n, len(recipe.quasi)))  # records that take no memory: only their number counts
+        work = effort_for(recipe.effort or "default", x, max(n // recipe.k, 1), max(len(recipe.confidential), 1))
+        shared += of_unions(x, recipe.k, work, least_size(n, recipe.k, recipe.t))
+    return alone, shared
 
 
 def distinct(x: Coordinates) -> int:

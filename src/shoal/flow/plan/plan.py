@@ -167,7 +167,8 @@ def make_plan(
         refusals.tried(check)
     makers = refusals.tried(partial(steering_makers, recipe.steer, type(method)))
     merges = merges_strata(recipe, method)
-    if not merges and not any(isinstance(error, (DataError, SchemaError)) for error in refusals.found):
+    unreadable = any(isinstance(error, (DataError, SchemaError)) for error in refusals.found)
+    if summary.counted and not merges and not unreadable:
         refusals.tried(partial(refuse_in_strata, summary, recipe, schema, method))
     raise_together(refusals.found)
     return Plan(

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
-from importlib.metadata import PackageNotFoundError, version
-from platform import python_version
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal import progress
-from shoal.errors import DataError, raise_all
 from shoal.flow.classes.form import Formed, form, weights_compared, weights_for_means, with_released_weights
 from shoal.flow.classes.improve import certify, in_order_of_values
 from shoal.flow.plan.plan import Plan, make_plan
@@ -21,7 +17,8 @@ from shoal.flow.protect.replay import replayed
 from shoal.flow.stages.encode import confidential_columns
 from shoal.flow.stages.measure import compared, measures, of_partition, read_measures
 from shoal.flow.stages.summary import summarise
-from shoal.flow.stages.values import named
+from shoal.flow.stages.values import named, read_as_missing, refuse_codes
+from shoal.flow.stages.versions import versions
 from shoal.recipe.recipe import Recipe
 from shoal.types import Readings, Release, Role, Run, Table, with_columns, without_unused
 from shoal.types.protocols import Sink
@@ -76,26 +73,6 @@ def measured(run: Run) -> Run:
     return replace(run, comparison=comparison, readings=Readings(readings))
 
 
-_DEPENDS = ("shoal", "numpy", "pyarrow", "numba")
-
-
-def versions() -> dict[str, str]:
-    """Return the versions of the packages that a run depends on.
-
-    >>> sorted(versions())[0]
-    'Python'
-    """
-    return {"Python": python_version(), **{name: _version(name) for name in _DEPENDS}}
-
-
-@cache  # explore runs many settings
-def _version(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:  # run from its source
-        return "unknown"
-
-
 def _released(made: Formed, weights: NDArray[np.float64] | None) -> tuple[Release, pa.Table]:
     """Release the classes, from written cells or from values; also return the values to measure."""
     copies = made.release.as_written
@@ -127,15 +104,8 @@ def _without_unused(release: Release) -> Release:
 
 def _refuse_codes(release: Release) -> None:
     """Refuse class values that the table's file format would read as missing."""
-    from shoal.schema.roles import without_user_missing
-
-    faults = []
-    for name in release.schema.names(Role.QUASI):
-        column = release.data.column(name)
-        lost = without_user_missing(release.data.schema.field(name), column).null_count - column.null_count
-        if lost:
-            faults.append(
-                f"Column {name!r}: the value of a class must not be a code that its file declares as missing; in "
-                f"{lost:,} of {len(column):,} records it is. Choose another k or method, or other codes."
-            )
-    raise_all(DataError, faults)
+    data = release.data
+    lost = {
+        name: read_as_missing(data.schema.field(name), data.column(name)) for name in release.schema.names(Role.QUASI)
+    }
+    refuse_codes({name: int(flags.sum()) for name, flags in lost.items()}, data.num_rows)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -10,18 +10,26 @@ from typing import Any
 
 from shoal import progress
 from shoal.errors import ShoalError, raise_together
+from shoal.flow.engines.disk.needs import needs_of, refuse_full_disk
+from shoal.flow.engines.disk.plan import blocks_of, refuse_on_disk
+from shoal.flow.plan.engine import engine_for
 from shoal.flow.plan.estimate import Estimate
 from shoal.flow.plan.plan import Plan, make_plan
 from shoal.flow.plan.release_traits import in_two_tables
 from shoal.flow.protect.files import NOTHING, SideFiles, keep_apart, read_file, read_frame
+from shoal.flow.protect.protect import sink_for
 from shoal.flow.protect.time import time_of
+from shoal.flow.stages.batches import open_batches
+from shoal.flow.stages.read import schema_for
 from shoal.flow.stages.summary import ColumnSummary, Summary, summarise
 from shoal.flow.stages.values import complete_rows, only_rows
-from shoal.flow.stages.write import open_sink
+from shoal.flow.stages.write import writes_folder
 from shoal.locations import Place, beside
 from shoal.recipe.recipe import Recipe
 from shoal.types import Planned, Role, Table
 from shoal.types.protocols import Sink
+
+_FIRST_ROWS = 10_000  # from which kinds of columns in text files are inferred
 
 
 def plan_file(
@@ -32,25 +40,28 @@ def plan_file(
     force: bool = False,
     side_files: SideFiles = NOTHING,
     certify: bool = False,
+    engine: str | None = None,
+    memory: str | int | None = None,
 ) -> Planned:
     """Plan to protect a file, without forming a class; a named output is checked but not touched.
 
-    A database is not contacted before the run.
+    A database is not contacted before the run. Of a file that would be protected on disk only the first rows are read.
     """
     from shoal.io.sinks._atomic import check_target
+    from shoal.io.sinks._folder import check_folder
 
     faults: list[ShoalError] = []
     sink = None
     if target is not None:
-        sink = open_sink(target, recipe.set)
+        sink = sink_for(source, target, recipe)
+        check_output = check_folder if writes_folder(target, source) else check_target
         places = (target, beside(target)) if in_two_tables(recipe) else (target,)
         paths = [path for path in (*(one.at for one in places), *side_files.paths.values()) if isinstance(path, Path)]
-        checks = [partial(keep_apart, source, place, side_files.paths) for place in places]
-        for check in (*checks, *(partial(check_target, path, force=force) for path in paths)):
-            try:
-                check()
-            except ShoalError as error:
-                faults.append(error)
+        checks: list[Callable[[], None]] = [partial(keep_apart, source, place, side_files.paths) for place in places]
+        checks += [partial(check_output if path == target.at else check_target, path, force=force) for path in paths]
+        faults += _refused(checks)
+    if engine_for(source, sink, engine, memory) == "disk":
+        return _planned_on_disk(source, target, recipe, faults, sink, certify=certify)
     progress.stage("Read")
     whole = read_file(source, recipe, textual=False if sink is None else sink.textual)
     timed = partial(time_of, report=side_files.report is not None, text=sink is None or sink.textual)
@@ -95,6 +106,46 @@ def _planned(
     if plan is not None and not faults:
         time = timed(plan, table)
         found = replace(found, seconds=time.cpu, wall_seconds=time.wall)
+    return _with_refusals(found, faults)
+
+
+def _planned_on_disk(
+    source: Place, target: Place | None, recipe: Recipe, faults: list[ShoalError], sink: Sink | None, *, certify: bool
+) -> Planned:
+    """Plan to protect a file or folder on disk, from its footers, sizes and first rows."""
+    progress.stage("Plan")
+    textual = sink is not None and sink.textual
+    batches = open_batches(source, recipe, textual=textual)
+    schema = schema_for(next(batches.read(rows=_FIRST_ROWS)), recipe, batches.dialect)
+    needs = needs_of(batches, recipe, textual=textual)
+    faults += _refused([partial(refuse_on_disk, recipe, certify=certify)])
+    if target is not None and isinstance(target.at, Path):
+        faults += _refused([partial(refuse_full_disk, needs, target.at)])
+    found, plan = Planned(needs.records, 0, schema), None
+    records = needs.records if batches.records is not None else max(needs.records, recipe.k)  # text is not counted
+    try:
+        plan = make_plan(recipe, schema, Summary(records, counted=False), sink=None if sink is None else type(sink))
+    except ShoalError as error:
+        faults.append(error)
+    if plan is not None:
+        blocks = blocks_of(plan, records)
+        how = f"disk, in {blocks:,} block{'s' * (blocks > 1)} with effort {recipe.effort or 'default'}"
+        found = replace(found, decisions=(("Engine", how), *_decisions(plan)))
+    if plan is not None and not faults:
+        found = replace(found, seconds=needs.time.cpu, wall_seconds=needs.time.wall, disk=needs.disk)
+    return _with_refusals(found, faults)
+
+
+def _refused(checks: Iterable[Callable[[], None]]) -> Iterator[ShoalError]:
+    """Yield the refusals of some checks."""
+    for check in checks:
+        try:
+            check()
+        except ShoalError as error:
+            yield error
+
+
+def _with_refusals(found: Planned, faults: list[ShoalError]) -> Planned:
     try:
         raise_together(faults)
     except ShoalError as error:

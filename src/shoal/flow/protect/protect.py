@@ -17,11 +17,14 @@ from numpy.typing import NDArray
 from shoal import progress
 from shoal.deadline import stopping_after
 from shoal.errors import ParameterError, rows_kept
+from shoal.flow.engines.disk.protect import DiskRun, protect_on_disk
+from shoal.flow.engines.disk.sample import with_losses
 from shoal.flow.evidence.build import Proof, digest_at
-from shoal.flow.evidence.receipt import Digest, Receipt, of_table, receipt_of
+from shoal.flow.evidence.receipt import Digest, Receipt, of_path, of_table, receipt_of
 from shoal.flow.gate.attacks import attack_release, note_on_order, notes_in
 from shoal.flow.gate.gate import gate
 from shoal.flow.gate.read_back import check_metadata, hand_over, read_back, with_released_metadata
+from shoal.flow.plan.engine import engine_for
 from shoal.flow.plan.estimate import LONG
 from shoal.flow.plan.plan import Plan
 from shoal.flow.plan.promise import promise_of
@@ -39,13 +42,28 @@ from shoal.flow.protect.files import (
 )
 from shoal.flow.protect.row_order import RowOrder, order_rows
 from shoal.flow.protect.time import time_of
+from shoal.flow.stages.batches import files_of
 from shoal.flow.stages.values import complete_rows, only_rows, told_apart
-from shoal.flow.stages.write import open_sink
+from shoal.flow.stages.write import open_sink, part_suffix, writes_folder
 from shoal.locations import Place, beside, path_or_none
+from shoal.memory import ceiling
 from shoal.recipe.contents import seconds_in
 from shoal.recipe.recipe import Recipe
 from shoal.report.evidence import printed, published
-from shoal.types import Audit, Certificate, Comparison, Ledger, Partition, Readings, Release, Role, Run, Schema, Table
+from shoal.types import (
+    Audit,
+    Certificate,
+    Comparison,
+    Dialect,
+    Ledger,
+    Partition,
+    Readings,
+    Release,
+    Role,
+    Run,
+    Schema,
+    Table,
+)
 from shoal.types.protocols import Sink
 
 #: The parts of a run that pickling keeps: publishable ones, and nothing that was computed record by record.
@@ -332,9 +350,24 @@ def protect_file(
     certify: bool = False,
     keep_metadata: bool = False,
     repeat: Path | None = None,
+    engine: str | None = None,
+    memory: str | int | None = None,
 ) -> Protected:
     """Protect a file; the audited output and all side files appear together, or none of them."""
-    sink = open_sink(target, recipe.set)
+    sink = sink_for(source, target, recipe)
+    if engine_for(source, sink, engine, memory) == "disk":
+        return protect_large(
+            source,
+            target,
+            recipe,
+            sink,
+            force=force,
+            side_files=side_files,
+            certify=certify,
+            keep_metadata=keep_metadata,
+            repeat=repeat,
+            memory=memory,
+        )
     second = beside(target) if in_two_tables(recipe) else None
     earlier = None if repeat is None else read_receipt(repeat, recipe)
     for place in (target, second):
@@ -386,6 +419,80 @@ def protect_file(
             side_files.write_proof(papers, run, proof)
     confidential = None if release.apart is None else release.apart.data
     return Protected(release.data, recipe, run, confidential, "" if second is None else str(second), rows=order.rows)
+
+
+def sink_for(source: Place, target: Place, recipe: Recipe) -> Sink:
+    """Return the sink of an output; that of a folder writes the format of the input's files."""
+    if not writes_folder(target, source) or not isinstance(source.at, Path):
+        return open_sink(target, recipe.set)
+    suffix = part_suffix(files_of(source.at)[0])
+    return open_sink(replace(target, at=Path(f"part{suffix}")), recipe.set)
+
+
+def protect_large(
+    source: Place,
+    target: Place,
+    recipe: Recipe,
+    sink: Sink,
+    *,
+    force: bool,
+    side_files: SideFiles,
+    certify: bool,
+    keep_metadata: bool,
+    repeat: Path | None,
+    memory: str | int | None,
+) -> Protected:
+    """Protect a file or folder on disk; the audited output and all side files appear together, or none of them."""
+    keep_apart(source, target, side_files.paths)
+    with side_files.staged(force=force) as papers:
+
+        def finish(done: DiskRun) -> None:
+            run, records = done.run, done.run.audit.records
+            side_files.write_recipe(papers, recipe, run.partition)
+            if side_files.report is not None:
+                progress.stage("Report")
+                side_files.write_report(papers, with_losses(measured(run), run.readings, records))
+            if side_files.evidence is not None or side_files.receipt is not None:
+                assert isinstance(source.at, Path)  # it is a file or a folder
+                digest = partial(of_path, source.at)
+                receipt = partial(_receipt_on_disk, digest, done)
+                proof = Proof.of_path(run.release, target.name, done.staged, receipt, records, done.class_sizes)
+                side_files.write_proof(papers, run, proof)
+
+        done = protect_on_disk(
+            source,
+            target,
+            recipe,
+            sink,
+            memory=ceiling(memory),
+            force=force,
+            keep_metadata=keep_metadata,
+            certify=certify,
+            repeat=repeat,
+            finish=finish,
+        )
+    assert isinstance(target.at, Path)  # it was written
+    return Protected(_dataset(target.at, done.run.release.dialect), recipe, done.run, rows=done.rows)
+
+
+def _receipt_on_disk(digest: Callable[[], Digest], done: DiskRun) -> Receipt:
+    return receipt_of(digest(), done.run.partition, rows=done.rows)
+
+
+def _dataset(path: Path, dialect: Dialect | None) -> Any:
+    """Return a written table that is larger than memory, to be read lazily."""
+    from pyarrow import csv, dataset
+
+    files = sorted(path.glob("part-*")) if path.is_dir() else [path]
+    if files[0].suffix in (".parquet", ".pq"):
+        return dataset.dataset(files)
+    parsed = (
+        csv.ParseOptions(delimiter=dialect.delimiter, quote_char=dialect.quote, newlines_in_values=True)
+        if dialect
+        else None
+    )
+    read = csv.ReadOptions(encoding=dialect.encoding) if dialect else None
+    return dataset.dataset(files, format=dataset.CsvFileFormat(parse_options=parsed, read_options=read))
 
 
 def _written(release: Release, sink: Sink, target: Place, hidden: tuple[Any, ...]) -> Release:

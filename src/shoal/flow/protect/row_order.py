@@ -9,22 +9,15 @@ import hashlib
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal import secret
-from shoal.errors import DataError, ShoalError
+from shoal.errors import DataError
 from shoal.flow.evidence.receipt import Receipt
-from shoal.flow.stages.values import as_values, subjects_of
+from shoal.flow.stages.sorted_rows import sorted_by
+from shoal.flow.stages.values import subjects_of
 from shoal.recipe.recipe import Recipe
-from shoal.types import Release, Role, Table
-
-_FEWEST_PAIRS = 20
-_SORTED = 95  # percent of the neighbouring pairs that differ
-_SLICES = 8
-_SHORTEST_SLICE = 4096
-_PARSED = (Role.QUASI, Role.CONFIDENTIAL, Role.WEIGHT)  # roles whose cells are parsed later in any case
+from shoal.types import Release, Table
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,69 +98,6 @@ def _decision(table: Table, recipe: Recipe, *, is_frame: bool) -> tuple[bool, st
     return True, f"The rows were shuffled, because they are sorted by {name!r} in the input."
 
 
-def sorted_by(table: Table, recipe: Recipe) -> str | None:
-    """Return the first masked, removed or confidential column by which the rows are sorted, if any.
-
-    Of the pairs of neighbouring rows that differ in it, of at least 20, at least 95 % increase or at least 95 %
-    decrease. Pairs with a missing value do not count.
-    """
-    roles = {Role.QUASI, Role.IDENTIFIER, Role.SUBJECT, Role.CONFIDENTIAL}
-    if recipe.release_weight != "record":
-        roles.add(Role.WEIGHT)
-    names = [column.name for column in table.schema.columns if column.role in roles]
-    there = set(table.data.column_names)
-    return next((name for name in names if name in there and _is_sorted(table, name)), None)
-
-
-def _is_sorted(table: Table, name: str) -> bool:
-    """Tell whether rows are sorted by a column; for an unsorted one an eighth of the rows usually suffices."""
-    n = len(table)
-    step = max(-(-n // _SLICES), _SHORTEST_SLICE)
-    whole = _comparable(table, name) if table.schema[name].role in _PARSED else None
-    up = down = 0
-    for start in range(0, n - 1, step):
-        end = step + 1  # includes the first row of the next slice
-        if whole is None:
-            column = _comparable(replace(table, data=table.data.select([name]).slice(start, end)), name)
-        else:
-            column = whole.slice(start, end)
-        rises, falls = _steps(column)
-        up, down = up + rises, down + falls
-        most = up + down + max(n - 1 - start - step, 0)  # pairs that can still differ
-        if 100 * min(up, down) > (100 - _SORTED) * most:
-            return False
-    return up + down >= _FEWEST_PAIRS and 100 * max(up, down) >= _SORTED * (up + down)
-
-
-def _comparable(table: Table, name: str) -> pa.ChunkedArray:
-    """Return the values of a column; an unreadable one is compared as text."""
-    try:
-        return _ranked(as_values(name, table, exact=table.schema[name].role is Role.QUASI))
-    except (ShoalError, pa.ArrowException):
-        return _ranked(table.data.column(name))
-
-
-def _steps(column: pa.ChunkedArray) -> tuple[int, int]:
-    """Return how many rows have a higher value than the previous row, and how many a lower one."""
-    before, after = column.slice(0, len(column) - 1), column.slice(1)
-    try:
-        found = pc.sum(pc.less(before, after)), pc.sum(pc.greater(before, after))
-    except pa.ArrowException:  # lists and similar types have no order
-        return 0, 0
-    return found[0].as_py() or 0, found[1].as_py() or 0
-
-
-def _ranked(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return a column in comparable form: ordered categories by rank, others by name."""
-    kind = column.type
-    if not pa.types.is_dictionary(kind):
-        return column
-    if not kind.ordered:
-        return column.cast(kind.value_type)
-    chunks = [chunk.indices for chunk in column.unify_dictionaries().chunks]
-    return pa.chunked_array(chunks, kind.index_type)
-
-
 def permutation(n: int, households: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
     """Draw a permutation of n rows, each equally likely, from a secret key.
 
@@ -212,7 +142,18 @@ def lined_up(original: Table, receipt: Receipt, released: int) -> Table:
     DataError
         If the receipt belongs to tables of other sizes.
     """
-    n = len(original)
+    rows = rows_in(receipt, len(original), released)
+    return original if rows is None else original.rows(rows)
+
+
+def rows_in(receipt: Receipt, n: int, released: int) -> NDArray[np.int64] | None:
+    """Return for each released row its row in an original of n rows, by the receipt; None: the same.
+
+    Raises
+    ------
+    DataError
+        If the receipt belongs to tables of other sizes.
+    """
     rows = np.arange(n) if receipt.rows is None else receipt.rows
     fits = len(rows) == released and bool(((rows >= 0) & (rows < n)).all()) and len(np.unique(rows)) == released
     if not fits:
@@ -220,4 +161,4 @@ def lined_up(original: Table, receipt: Receipt, released: int) -> Table:
             f"Receipt: its permutation must name one of the {n:,} rows of the original for each of the {released:,} "
             f"released rows; it does not. Give the receipt that was written with the released table."
         )
-    return original if receipt.rows is None else original.rows(rows)
+    return None if receipt.rows is None else rows

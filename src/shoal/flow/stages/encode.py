@@ -81,27 +81,39 @@ def encode(table: Table, names: Sequence[str], *, missing: str = "refuse") -> tu
     return values, [one.attribute for one in found.values()]
 
 
-def _encoded(table: Table, name: str, missing: str) -> _Encoded:
-    from shoal.points.encoding import attribute_of
+def values_of(table: Table, name: str, missing: str) -> tuple[pa.ChunkedArray, str | None]:
+    """Return a quasi-identifier's values, parsed if it is text, and the format of its dates and times if it has one."""
     from shoal.schema.cells import is_text, moment_sign, without_nan
-    from shoal.schema.roles import in_order, without_user_missing
+    from shoal.schema.roles import without_user_missing
 
-    meant, given = table.schema[name], table.data.column(name)
+    meant = table.schema[name]
     _refuse_commas(meant, table)
-    column, moment = without_user_missing(table.data.schema.field(name), given), None
-    encoder = registry.for_kind("points", meant.kind)
+    column, moment = without_user_missing(table.data.schema.field(name), table.data.column(name)), None
     try:
         if is_text(column):
             moment = moment_sign(column) if meant.kind is Kind.DATETIME else None
             column = as_values(name, table, exact=meant.role is Role.QUASI)
-        if missing != "refuse":
-            column = without_nan(column)
+        return column if missing == "refuse" else without_nan(column), moment
+    except pa.ArrowException:  # its message may contain a value
+        raise _wrong_kind(meant, column.type) from None
+
+
+def _encoded(table: Table, name: str, missing: str) -> _Encoded:
+    from shoal.points.encoding import attribute_of
+    from shoal.schema.roles import in_order
+
+    meant, given = table.schema[name], table.data.column(name)
+    column, moment = values_of(table, name, missing)
+    encoder = registry.for_kind("points", meant.kind)
+    try:
         attribute = attribute_of(meant, in_order(meant, column), encoder, missing, given.type)
     except pa.ArrowException:  # its message may contain a value
-        raise DataError(
-            f"Column {name!r}: {column.type} cannot be {meant.kind.value}. Give it another kind or role."
-        ) from None
+        raise _wrong_kind(meant, column.type) from None
     return _Encoded(attribute, None if column is given else column, moment)
+
+
+def _wrong_kind(column: Column, found: pa.DataType) -> DataError:
+    return DataError(f"Column {column.name!r}: {found} cannot be {column.kind.value}. Give it another kind or role.")
 
 
 def numbers_in(table: Table, name: str, what: str) -> NDArray[np.float64]:

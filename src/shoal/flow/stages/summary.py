@@ -125,6 +125,8 @@ class Summary:
         The amount that a weight of 1 in `people` stands for.
     faults
         Reasons why columns could not be read.
+    counted
+        Whether the table was read; without that, a plan cannot tell whether requirements can be met.
     """
 
     records: int
@@ -136,6 +138,7 @@ class Summary:
     by_group: Mapping[str, Tally] = field(default_factory=dict, repr=False)
     unit: float = 1.0
     faults: tuple[ShoalError, ...] = ()
+    counted: bool = True
 
     def merged(self, other: Summary) -> Summary:
         """Return the summary of this part of a table and another part with the same columns."""
@@ -183,9 +186,9 @@ def summarise(table: Table, recipe: Recipe) -> Summary:
     unit = 1.0 if weights is None else float(weights.max())
     people = None
     if recipe.counted is not None or required:
-        people = tried(lambda: _people(table, recipe, None if weights is None else weights / unit), None)
+        people = tried(lambda: people_tally(table, recipe, None if weights is None else weights / unit), None)
     empty: dict[str, Tally] = {}
-    values = empty if confidential is None or not required else tried(lambda: _values(table), empty)
+    values = empty if confidential is None or not required else tried(lambda: value_tallies(table), empty)
     grouped = recipe.together is not None and not faults
     return Summary(
         len(table),
@@ -221,7 +224,7 @@ def _strata(table: Table) -> Tally | None:
     return Tally.of(table.data.select(list(names)))
 
 
-def _values(table: Table) -> dict[str, Tally]:
+def value_tallies(table: Table) -> dict[str, Tally]:
     """Return the values of each confidential column in each stratum."""
     strata = [table.data.column(name) for name in table.schema.names(Role.STRATA)]
     return {
@@ -230,7 +233,7 @@ def _values(table: Table) -> dict[str, Tally]:
     }
 
 
-def _people(table: Table, recipe: Recipe, weights: NDArray[np.float64] | None) -> Tally:
+def people_tally(table: Table, recipe: Recipe, weights: NDArray[np.float64] | None) -> Tally:
     """Return the people of each stratum with their weights; without a subject column, every record is one."""
     names = list(table.schema.names(Role.STRATA))
     columns = [table.data.column(name) for name in names]

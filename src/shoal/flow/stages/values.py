@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -74,17 +74,9 @@ def with_values(release: Release, names: Sequence[str]) -> Release:
 
 def complete_rows(table: Table, recipe: Recipe) -> NDArray[np.int64] | None:
     """Return the rows of released records if some are excluded; None if all are released."""
-    from shoal.schema.cells import without_nan
-
     if recipe.when_missing != "exclude":
         return None
-    lacking, faults = np.zeros(len(table), np.bool_), []
-    for name in table.schema.names(Role.QUASI):
-        try:  # as it will be encoded
-            lacking |= np.asarray(without_nan(as_values(name, table, exact=True)).is_null().to_numpy())
-        except DataError as error:
-            faults.append(str(error))
-    raise_all(DataError, faults)  # now, while row numbers are those of the file
+    lacking = lacking_a_value(table)
     if not lacking.any():
         return None
     if lacking.all():
@@ -93,6 +85,20 @@ def complete_rows(table: Table, recipe: Recipe) -> NDArray[np.int64] | None:
             "excluded. Choose another when_missing, or other quasi-identifiers."
         )
     return np.flatnonzero(~lacking)
+
+
+def lacking_a_value(table: Table) -> NDArray[np.bool_]:
+    """Tell for each record whether a quasi-identifier is missing."""
+    from shoal.schema.cells import without_nan
+
+    lacking, faults = np.zeros(len(table), np.bool_), []
+    for name in table.schema.names(Role.QUASI):
+        try:  # as it will be encoded
+            lacking |= np.asarray(without_nan(as_values(name, table, exact=True)).is_null().to_numpy())
+        except DataError as error:
+            faults.append(str(error))
+    raise_all(DataError, faults)  # now, while row numbers are those of the file
+    return lacking
 
 
 def only_rows(table: Table, rows: NDArray[np.int64] | None) -> Table:
@@ -196,3 +202,22 @@ def _strata(table: Table, names: Sequence[str]) -> NDArray[np.int64]:
         codes = categories(name, table.data.column(name), "cannot be strata. Give it another role.")
         strata = np.unique(strata * (codes.max() + 1) + codes, return_inverse=True)[1].astype(np.int64)
     return strata
+
+
+def read_as_missing(field: pa.Field, column: pa.ChunkedArray) -> NDArray[np.bool_]:
+    """Tell for each value whether it is a code that its file declares as missing."""
+    there = without_user_missing(field, column)
+    return np.asarray(pc.and_(there.is_null(), column.is_valid()).to_numpy())
+
+
+def refuse_codes(lost: Mapping[str, int], records: int) -> None:
+    """Refuse released values that are codes for missing values, given in how many records of each column they are."""
+    raise_all(
+        DataError,
+        [
+            f"Column {name!r}: the value of a class must not be a code that its file declares as missing; in "
+            f"{count:,} of {records:,} records it is. Choose another k or method, or other codes."
+            for name, count in lost.items()
+            if count
+        ],
+    )

@@ -32,6 +32,32 @@ def write_table(data: pa.Table, target: Place, *, force: bool, keep_metadata: bo
         sink.write(data, hidden, None)
 
 
+def writes_folder(target: Place, source: Place) -> bool:
+    """Tell whether an output is a folder of files rather than one file.
+
+    It is if its name ends in a slash, if it is an existing folder, or if the input is a folder and the name has no
+    known suffix.
+    """
+    if not isinstance(target.at, Path):
+        return False
+    if target.folder or target.at.is_dir():
+        return True
+    known = target.at.name.lower().endswith(tuple(registry.declared("io.sinks", "suffixes")))
+    return not known and isinstance(source.at, Path) and source.at.is_dir()
+
+
+def part_suffix(source: Path) -> str:
+    """Return the suffix of the files of an output folder: that of the input's files, if they are text.
+
+    >>> part_suffix(Path("people.csv.gz")), part_suffix(Path("people.tsv")), part_suffix(Path("people.pq"))
+    ('.csv', '.tsv', '.parquet')
+    """
+    if not registry.for_place("io.sources", source).textual:
+        return ".parquet"
+    suffix = Path(source.name.lower().removesuffix(".gz")).suffix
+    return suffix if suffix in (".tsv", ".tab") else ".csv"
+
+
 def write_text(text: str, target: Path, *, force: bool) -> None:
     """Write text to a file."""
     with atomic(target, force=force) as hidden:

@@ -109,6 +109,16 @@ def look_at_persons(claim: Finding, left: Left, hidden: str) -> Check:
 
 def _audited(claim: Finding, left: Left) -> Finding:
     """Audit a table by the model and levels of a claim."""
+    if left.in_parts is None:
+        return told(find(claim, left))
+    found = left.in_parts.findings[claim]
+    if isinstance(found, Exception):
+        raise found
+    return told(found)
+
+
+def find(claim: Finding, left: Left) -> Finding:
+    """Return what a table, or a part of it, shows of the subject of a claim."""
     named = [*claim.attributes, *([] if claim.confidential is None else [claim.confidential])]
     if lacking := [name for name in named if name not in left.release.data.column_names]:
         raise SchemaError(f"the output lacks {listing(lacking)}")
@@ -124,7 +134,7 @@ def _audited(claim: Finding, left: Left) -> Finding:
         raise ParameterError("the evidence does not name the column")
     columns = () if claim.confidential is None else (claim.confidential,)
     (found,) = findings_of(left.release, claim.attributes, [Required(claim.model, model)], columns)
-    return told(found)
+    return found
 
 
 def _differing(claim: Finding, found: Finding) -> list[str]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,12 @@ from shoal import registry
 from shoal.errors import DataError, ParameterError, ShoalError, listing
 from shoal.flow.evidence.build import histogram, names_hidden
 from shoal.flow.evidence.column_semantics import Left, as_left, taken_on_trust
-from shoal.flow.evidence.receipt import Digest, Receipt, of_file, of_table
+from shoal.flow.evidence.receipt import Digest, Receipt, of_path, of_table
+from shoal.flow.stages.batches import Batches, can_be_batched, files_of, joined, open_files
+from shoal.flow.stages.parts import fits
 from shoal.flow.stages.read import open_source
 from shoal.flow.verify.claims import claims_of, look_again, look_at_persons, same
+from shoal.flow.verify.parts import left_in_parts
 from shoal.flow.verify.requirements import (
     all_claimed,
     guarantee_of,
@@ -29,6 +33,7 @@ from shoal.flow.verify.requirements import (
 )
 from shoal.io.sources._file import read_bytes
 from shoal.locations import Place, beside
+from shoal.memory import ceiling
 from shoal.parameters import build
 from shoal.recipe.recipe import Recipe
 from shoal.recipe.requirements import Required, resolve
@@ -44,11 +49,17 @@ class Seen:
     data: pa.Table = field(repr=False)
     dialect: Dialect | None = None
     place: Place | None = None
+    files: Batches | None = None  #: of a table that is too large to be held in memory: `data` has no rows
+
+    @property
+    def records(self) -> int:
+        """Number of records."""
+        return self.data.num_rows if self.files is None else self.files.count_records()
 
     def digest(self, of: str) -> Digest:
         """Return the digest of its bytes or content; a table without bytes always has a content digest."""
         if of == "bytes" and self.place is not None and isinstance(self.place.at, Path):
-            return of_file(self.place.at)
+            return of_path(self.place.at)
         return of_table(self.data)
 
 
@@ -63,11 +74,13 @@ def read_evidence(path: Path) -> Evidence:
     return found
 
 
-def outputs_of(said: Evidence, given: Any) -> list[Seen]:
+def outputs_of(said: Evidence, given: Any, memory: int) -> list[Seen]:
     """Read the tables of an evidence: one, or two with the second next to the first."""
     ends = said["outputs"]
     if not 1 <= len(ends) <= 2:
         raise DataError(f"Evidence: there must be one output or two, got {len(ends)}. Give the file as it was written.")
+    if isinstance(given, Place) and len(ends) == 1 and isinstance(given.at, Path):
+        return [files_seen(said, given, given.at, memory)]
     if isinstance(given, Place):
         return [read_seen(said, place) for place in (given, *([beside(given)] if len(ends) == 2 else []))]
     frames = given if isinstance(given, (list, tuple)) else [given]
@@ -76,6 +89,19 @@ def outputs_of(said: Evidence, given: Any) -> list[Seen]:
             f"verify: {len(ends)} tables were released, got {len(frames)}. Give all of them, in a list."
         )
     return [frame_seen(frame, "frame") for frame in frames]
+
+
+def files_seen(said: Evidence, place: Place, at: Path, memory: int) -> Seen:
+    """Read a file, or a folder of files; what does not fit into memory is only opened."""
+    paths = files_of(at)
+    if not can_be_batched(Place(paths[0])) or fits(paths, memory):
+        seen = [read_seen(said, replace(place, at=path)) for path in paths]
+        return replace(seen[0], name=place.name, data=joined(paths, [one.data for one in seen]), place=place)
+    if place.options:
+        raise ParameterError(f"{place.name}: {listing(list(place.options))} cannot be set here. Leave it out.")
+    text = said["text"] if registry.for_place("io.sources", paths[0]).textual else None
+    files = open_files(paths, text or {})
+    return Seen(place.name, files.arrow.empty_table(), files.dialect, place, files)
 
 
 def read_seen(said: Evidence | None, place: Place) -> Seen:
@@ -114,11 +140,16 @@ _NOT_IN_THE_OUTPUT = {
 
 
 def audited(
-    said: Evidence, recipe: Recipe, tables: Sequence[Seen], required: Sequence[Required] = ()
+    said: Evidence, recipe: Recipe, tables: Sequence[Seen], required: Sequence[Required] = (), memory: int = sys.maxsize
 ) -> Iterator[Check]:
     """Audit the tables afresh by the recipe's promises, and compare with claims and requirements."""
     claims, link = claims_of(said), said["link"]
-    lefts = [as_left(said, table.data, table.dialect) for table in tables]
+    lefts = [
+        as_left(said, table.data, table.dialect)
+        if table.files is None
+        else left_in_parts(said, table.files, [c for c in claims if _is_shown(c)], recipe.quasi, memory)
+        for table in tables
+    ]
     if (link is not None, len(tables) == 2) != (in_two_tables(recipe),) * 2:
         yield Check(
             "The tables are those of the release", Verdict.FAILS, "the recipe releases another number of tables"
@@ -135,6 +166,11 @@ def audited(
     yield _sizes(said, recipe, lefts[0], link)
     yield from withstands(said["audit"].get("attacker"), recipe, claims)
     yield from met(required, recipe, seen, link)
+
+
+def _is_shown(claim: Finding) -> bool:
+    """Tell whether a claim is about what the output shows."""
+    return claim.model not in _NOT_IN_THE_OUTPUT
 
 
 def _look(claim: Finding, lefts: Sequence[Left], recipe: Recipe, link: str | None) -> Check:
@@ -241,7 +277,7 @@ def _sizes(said: Evidence, recipe: Recipe, left: Left, link: str | None) -> Chec
     if lacking := [name for name in over if name not in table.data.column_names]:
         return Check(claim, Verdict.FAILS, f"the output lacks {listing(lacking)}")
     try:
-        found = histogram(table, over)
+        found = histogram(table, over) if left.in_parts is None else left.in_parts.sizes
     except ShoalError as error:
         return Check(claim, Verdict.FAILS, str(error))
     if {"over": list(over), "sizes": found} != said["class_sizes"]:
@@ -257,12 +293,13 @@ def verify(
     *,
     require: Mapping[str, Any] | None = None,
     strict: bool = False,
+    memory: str | int | None = None,
 ) -> Verification:
     """Check an output against its evidence; with the receipt of the run, the input as well.
 
     Output and input are places or frames; two released tables are given as two frames, or as the place of the first.
     Requirements must be promised and confirmed. With `strict`, every statement on the output's protection must be
-    verified.
+    verified. An output that needs more `memory` than this, or than is available, is audited in parts on disk.
 
     Raises
     ------
@@ -279,13 +316,14 @@ def verify(
         )
     said = read_evidence(evidence)
     kept = None if receipt is None else Receipt.read(receipt)
-    tables = outputs_of(said, output)
+    limit = ceiling(memory)
+    tables = outputs_of(said, output, limit)
     checks = [_sealed(said), *_same_outputs(said, tables)]
     recipe, about = _recipe(said)
     checks.append(about)
     claims = claims_of(said)
     if recipe is not None:
-        checks += audited(said, recipe, tables, required)
+        checks += audited(said, recipe, tables, required, limit)
     checks += [_input(said, source, kept), _unseen()]
     k = None if recipe is None else promised_k(recipe, claims)
     return Verification(tables[0].name, tuple(checks), said["audit"], promises_in(claims), k, strict)
@@ -308,11 +346,11 @@ def _same_outputs(said: Evidence, tables: Sequence[Seen]) -> Iterator[Check]:
             yield Check(claim, Verdict.FAILS, f"it is another one: {why}")
         elif found.hex != end["sha256"] or found.size != end["bytes"]:
             yield Check(claim, Verdict.FAILS, "it is another one: its SHA-256 is not that of the evidence")
-        elif table.data.num_rows != end["records"] or said["records"] != said["outputs"][0]["records"]:
-            yield Check(claim, Verdict.FAILS, f"it has {table.data.num_rows:,} records, the evidence another number")
+        elif table.records != end["records"] or said["records"] != said["outputs"][0]["records"]:
+            yield Check(claim, Verdict.FAILS, f"it has {table.records:,} records, the evidence another number")
         else:
             size = f"{found.size:,} bytes" if found.size is not None else "its content, rows in any order"
-            yield Check(claim, Verdict.HOLDS, f"SHA-256 of {size}; {table.data.num_rows:,} records")
+            yield Check(claim, Verdict.HOLDS, f"SHA-256 of {size}; {table.records:,} records")
 
 
 def _recipe(said: Evidence) -> tuple[Recipe | None, Check]:
@@ -364,7 +402,7 @@ def _input(said: Evidence, source: Any, receipt: Receipt | None) -> Check:
 def _digest_of(source: Any) -> Digest:
     """Return the digest of an input: of a file's bytes, or of a table's content."""
     if isinstance(source, Place) and isinstance(source.at, Path):
-        return of_file(source.at)
+        return of_path(source.at)
     seen = read_seen(None, source) if isinstance(source, Place) else frame_seen(source, "input")
     return of_table(seen.data)
 

@@ -46,6 +46,7 @@ def features() -> dict[str, Callable[[], object]]:
 def _features() -> Iterator[tuple[str, Callable[[], object]]]:
     for key in registry.keys("partition"):
         yield f"method {key}", partial(_method, key)
+    yield "blocks of a large table", partial(_on_tables, method="blocks", set={"size": SMALL // 4})
     for effort in EFFORTS:
         yield f"effort {effort}", partial(_on_tables, (SMALL, LARGE) if effort == "fast" else (SMALL,), effort=effort)
     for key in registry.keys("privacy"):

@@ -1,158 +1,17 @@
-"""Atomic files: a file appears under its name only when complete; staged files of killed runs are removed.
-
-A staged file has a mark in its name, and a lock file with the same mark next to it. The run that made them holds the
-lock while it works. The operating system frees it when the run ends, however it ends: a mark with a free lock has no
-owner. Without such locks (Windows, some network drives) nothing is ever removed.
-"""
+"""Atomic files: a file appears under its name only when complete; staged files of killed runs are removed."""
 
 from __future__ import annotations
 
 import errno
 import os
-import re
-import secrets
 import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from types import ModuleType
 
-from shoal.errors import EngineError, ParameterError, ShoalError
-
-fcntl: ModuleType | None
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None
-
-_OPEN = os.O_RDWR | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
-_LOCK = re.compile(r"\.(shoal-[0-9a-f]{16})\.lock")
-
-
-def new_mark() -> str:
-    """Return a unique mark for the names of staged files."""
-    return f"shoal-{secrets.token_hex(8)}"
-
-
-@contextmanager
-def locked(folder: Path, mark: str) -> Iterator[None]:
-    """Hold the lock of a mark; when the block ends its lock file is removed, unless files with the mark remain.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder, locked(Path(folder), new_mark()):
-    ...     remove_leftovers(Path(folder))
-    ...     len(os.listdir(folder))
-    1
-    """
-    lock = folder / f".{mark}.lock"
-    descriptor = _hold(lock)
-    try:
-        yield
-    finally:
-        with suppress(OSError):
-            if not _marked(folder, mark):
-                lock.unlink(missing_ok=True)
-        if descriptor is not None:
-            os.close(descriptor)
-
-
-def remove_leftovers(folder: Path) -> None:
-    """Remove staged files of killed runs: those whose lock is free."""
-    if fcntl is None:
-        return
-    with suppress(OSError):  # a file that cannot be removed must not stop a run
-        for name in os.listdir(folder):
-            if found := _LOCK.fullmatch(name):
-                with suppress(OSError):
-                    _remove(folder, found[1], folder / name)
-
-
-def _hold(lock: Path) -> int | None:
-    """Create a lock file and lock it; None if the system has no locks."""
-    if fcntl is None:
-        return None
-    while True:
-        descriptor = os.open(lock, _OPEN | os.O_CREAT, 0o600)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)  # waits only for a run that takes it for a leftover
-        except OSError:  # a file system without locks
-            os.close(descriptor)
-            lock.unlink(missing_ok=True)
-            return None
-        if _leads_to(lock, descriptor):
-            return descriptor
-        os.close(descriptor)  # it was removed before it was locked
-
-
-def _remove(folder: Path, mark: str, lock: Path) -> None:
-    """Remove the files of one mark, its lock file last, unless its lock is held."""
-    assert fcntl is not None
-    descriptor = os.open(lock, _OPEN)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if _leads_to(lock, descriptor):
-            for name in _marked(folder, mark):
-                (folder / name).unlink(missing_ok=True)
-            lock.unlink(missing_ok=True)
-    finally:
-        os.close(descriptor)
-
-
-def _marked(folder: Path, mark: str) -> list[str]:
-    """Return the staged files of a mark, including the side files of databases."""
-    return [name for name in os.listdir(folder) if name.startswith(".") and f".{mark}" in name[1:]]
-
-
-def _leads_to(lock: Path, descriptor: int) -> bool:
-    """Tell whether a name still leads to an open file."""
-    try:
-        return os.path.samestat(os.stat(lock, follow_symlinks=False), os.fstat(descriptor))
-    except FileNotFoundError:
-        return False
-
-
-_FULL = (errno.ENOSPC, errno.EDQUOT)
-_FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
-
-
-@contextmanager
-def writing(path: Path) -> Iterator[None]:
-    """Turn disk errors inside the block into sentences."""
-    try:
-        yield
-    except OSError as error:
-        raise unwritable(path, error) from None
-
-
-def unwritable(
-    path: Path | str,
-    error: OSError,
-    again: str = "or choose another folder",
-    forbidden: str = "the folder may not be written to",
-) -> ShoalError:
-    """Return the error that says why a file cannot be written, and the remedy, which may be to try `again`.
-
-    >>> unwritable(Path("a.csv"), OSError(errno.ENOSPC, "")).args[0]
-    'a.csv: could not be written (the disk or the quota is full). Free some space, or choose another folder.'
-    """
-    code = error.errno
-    if code == errno.EISDIR:
-        return ParameterError(f"{path}: must be a file, got a folder. Add a file name to it.")
-    if code in _FULL:
-        why, do = "the disk or the quota is full", f"Free some space, {again}"
-    elif code == errno.EFBIG:
-        why, do = "its size exceeds the limit", f"Raise the limit, {again}"
-    elif code in _FORBIDDEN:
-        why, do = forbidden, "Choose another folder, or ask for permission"
-    elif code in (errno.ENOENT, errno.ENOTDIR):
-        why, do = f"there is no folder {Path(path).parent}", "Create it, or choose another"
-    elif code == errno.ENAMETOOLONG:
-        why, do = "its name is too long", "Choose a shorter one"
-    else:
-        why, do = error.strerror or type(error).__name__, f"Check the disk, {again}"
-    return EngineError(f"{path}: could not be written ({why}). {do}.")
-
+from shoal.errors import ParameterError, ShoalError
+from shoal.scratch import locked, new_mark, remove_leftovers, unwritable
 
 _NEW = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EXDEV)
@@ -208,7 +67,7 @@ def atomic(path: Path, *, force: bool, private: bool = False) -> Iterator[Path]:
             mode = _usual_mode(staged) if mode is None else mode
             os.close(os.open(staged, _NEW, 0o600))
             yield staged
-            _sync(staged)
+            sync(staged)
             os.chmod(staged, 0o600 if private else mode)
             _publish(path, target, staged, force=force)
     except BrokenPipeError:  # the reader of this program's output is gone; the disk is fine
@@ -256,7 +115,7 @@ def check_target(path: Path, *, force: bool) -> None:
         raise unwritable(path, error) from None
 
 
-def _exists(path: Path) -> ParameterError:
+def exists_already(path: Path) -> ParameterError:
     return ParameterError(f"{path}: exists already; give --force to replace it, or another name.")
 
 
@@ -271,7 +130,7 @@ def _mode(path: Path, target: Path, *, force: bool) -> int | None:
     if not stat.S_ISREG(there.st_mode):
         raise ParameterError(f"{path}: must be a regular file, got a device or a pipe. Choose another name.")
     if not force:
-        raise _exists(path)
+        raise exists_already(path)
     return stat.S_IMODE(there.st_mode) & 0o777
 
 
@@ -293,9 +152,9 @@ def _publish(path: Path, target: Path, staged: Path, *, force: bool) -> None:
         try:
             _publish_new(target, staged)
         except FileExistsError:
-            raise _exists(path) from None
+            raise exists_already(path) from None
     if os.name == "posix":
-        _sync_folder(target.parent)
+        sync_folder(target.parent)
 
 
 def _publish_new(target: Path, staged: Path) -> None:
@@ -310,7 +169,7 @@ def _publish_new(target: Path, staged: Path) -> None:
         os.replace(staged, target)
 
 
-def _sync(file: Path) -> None:
+def sync(file: Path) -> None:
     descriptor = os.open(file, os.O_RDWR)
     try:
         os.fsync(descriptor)
@@ -318,7 +177,7 @@ def _sync(file: Path) -> None:
         os.close(descriptor)
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """Flush the folder's directory entry to disk, where the file system can."""
     try:
         descriptor = os.open(folder, os.O_RDONLY)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import shutil
 import struct
 import zipfile
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -46,6 +47,16 @@ class FileSink(Sink):
 
     def _write(self, table: pa.Table, path: Path) -> None:
         raise NotImplementedError
+
+
+@contextmanager
+def suppressed(close: Callable[[], object]) -> Iterator[None]:
+    """Close something when the block ends; an error of closing does not replace that of the block."""
+    try:
+        yield
+    finally:
+        with suppress(OSError, ValueError):  # Arrow's errors are ValueErrors
+            close()
 
 
 #: The earliest time that a zip archive can hold. Dates in files must not reveal when a release was made, and writing a

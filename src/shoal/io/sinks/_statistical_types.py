@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 from pyarrow import types
 
 from shoal.errors import DataError, ParameterError, raise_all
-from shoal.io.sinks._atomic import unwritable, writing
 from shoal.io.sinks._file import FileSink
+from shoal.scratch import unwritable, writing
 from shoal.types import called
 from shoal.types.statistical_files import Clock, FileNotes, Variable, declared_missing
 

@@ -9,8 +9,8 @@ from typing import ClassVar
 import pyarrow as pa
 
 from shoal.errors import DataError
-from shoal.io.sinks._atomic import writing
 from shoal.io.sinks._file import FileSink
+from shoal.scratch import writing
 
 
 @dataclass(frozen=True)

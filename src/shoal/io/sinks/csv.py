@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar
 
 from shoal.errors import DataError, ParameterError, listing
-from shoal.io.sinks._atomic import writing
-from shoal.io.sinks._file import FileSink
+from shoal.io.sinks._file import FileSink, suppressed
+from shoal.scratch import writing
 from shoal.types import Dialect
+from shoal.types.protocols import Fresh
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,6 +37,7 @@ class Csv(FileSink):
 
     suffixes: ClassVar[tuple[str, ...]] = (".csv", ".tsv", ".txt", ".tab", ".data")
     textual: ClassVar[bool] = True
+    batched: ClassVar[bool] = True
 
     @staticmethod
     def dialect_for(path: Path, dialect: Dialect | None = None) -> Dialect:
@@ -64,6 +68,58 @@ class Csv(FileSink):
                     file.write(piece if plain else encode(str(piece, "utf-8")))
             except UnicodeEncodeError:
                 raise DataError(_unencodable(text, dialect.encoding)) from None
+
+    @contextmanager
+    def writer(
+        self, path: Path, schema: pa.Schema, dialect: Dialect | None, fresh: Fresh | None = None
+    ) -> Iterator[CsvWriter]:
+        """Open a file to be written in batches: its bytes are those of the whole table written at once.
+
+        Text has no metadata, so that `fresh` has nothing to do.
+
+        Raises
+        ------
+        DataError
+            If columns hold lists, records, bytes or other values that a text cell cannot.
+        EngineError
+            If the disk rejects it.
+        """
+        dialect = dialect or self.dialect_for(path)
+        with writing(path):
+            file = path.open("wb")
+        with suppressed(file.close):
+            made = CsvWriter(path, file, dialect)
+            made.begin(schema)
+            yield made
+            with writing(path):
+                file.close()
+
+
+class CsvWriter:
+    """A text file that is written in batches."""
+
+    def __init__(self, path: Path, file: BinaryIO, dialect: Dialect) -> None:
+        self._path, self._file, self._dialect = path, file, dialect
+        self._encode, self._plain = _encoder(dialect.encoding)
+
+    def begin(self, schema: pa.Schema) -> None:
+        """Write the header."""
+        self._append(schema.empty_table(), header=True)
+
+    def write(self, table: pa.Table) -> None:
+        """Append the rows of a table."""
+        self._append(table, header=False)
+
+    def _append(self, table: pa.Table, *, header: bool) -> None:
+        from shoal.io.sinks._text_cells import to_text
+
+        text = to_text(table, self._dialect)
+        with writing(self._path):
+            try:
+                for piece in islice(_pieces(text, self._dialect), 0 if header else 1, None):
+                    self._file.write(piece if self._plain else self._encode(str(piece, "utf-8")))
+            except UnicodeEncodeError:
+                raise DataError(_unencodable(text, self._dialect.encoding, counted=False)) from None
 
 
 def _encoder(encoding: str) -> tuple[Callable[[str], bytes], bool]:
@@ -138,7 +194,7 @@ def _quoted(cells: Any, dialect: Dialect) -> Any:
     return pc.replace_with_mask(cells, needs, pc.binary_join_element_wise(dialect.quote, inner, dialect.quote, ""))
 
 
-def _unencodable(text: pa.Table, encoding: str) -> str:
+def _unencodable(text: pa.Table, encoding: str, *, counted: bool = True) -> str:
     """Return the sentence that names the columns with characters that the encoding lacks."""
 
     def lacks(cell: str | None) -> bool:
@@ -149,7 +205,7 @@ def _unencodable(text: pa.Table, encoding: str) -> str:
         return False
 
     counts = {name: sum(map(lacks, text.column(name).to_pylist())) for name in text.column_names}
-    found = [f"{name!r} ({count:,} cells)" for name, count in counts.items() if count]
+    found = [f"{name!r} ({count:,} cells)" if counted else repr(name) for name, count in counts.items() if count]
     names = [repr(name) for name in text.column_names if lacks(name)]
     where = [f"columns {listing(found)}"] * bool(found) + [f"the names of columns {listing(names)}"] * bool(names)
     return f"Csv: {encoding} lacks some characters of {' and of '.join(where)}. Choose utf-8 as encoding."

@@ -14,10 +14,10 @@ import pyarrow.compute as pc
 from pyarrow import types
 
 from shoal.errors import DataError, ParameterError, data_rows, raise_all
-from shoal.io.sinks._atomic import writing
 from shoal.io.sinks._file import MOMENT, FileSink, UndatedZip
 from shoal.parameters import Checked, Param
 from shoal.registry import package
+from shoal.scratch import writing
 
 _LONGEST = 32_767
 _FIRST_DAY = dt.date(1900, 3, 1)  # before it, Excel counts a day that never existed

@@ -108,11 +108,26 @@ def check_names(owner: str, names: Sequence[object]) -> None:
     raise_all(SchemaError, faults)
 
 
+def check_columns(owner: str, names: Sequence[str]) -> None:
+    """Raise unless there are columns, with distinct names."""
+    if not names:
+        raise DataError(f"{owner}: must have at least one column, got none. Check that it is the right file.")
+    check_names(owner, names)
+
+
+def no_rows(owner: str, *, textual: bool = False) -> DataError:
+    """Return the error for a file without rows."""
+    if textual:
+        return DataError(
+            f"{owner}: must hold at least one row below the header, got none. "
+            "Check that it is the right file, and that the quotes in its header are closed."
+        )
+    return DataError(f"{owner}: must have at least one row, got none. Check that it is the right file.")
+
+
 def check_table(owner: str, table: pa.Table) -> pa.Table:
     """Return the table if it has rows, and columns with distinct names; raise otherwise."""
-    if table.num_columns == 0:
-        raise DataError(f"{owner}: must have at least one column, got none. Check that it is the right file.")
-    check_names(owner, table.column_names)
+    check_columns(owner, table.column_names)
     if table.num_rows == 0:
-        raise DataError(f"{owner}: must have at least one row, got none. Check that it is the right file.")
+        raise no_rows(owner)
     return plain(table)

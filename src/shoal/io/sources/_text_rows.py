@@ -32,7 +32,7 @@ _UNICODE = {
     "utf-32-le": "utf-32",
     "utf-32-be": "utf-32",
 }
-_GZIP = b"\x1f\x8b"
+GZIP = b"\x1f\x8b"
 
 
 def codec(owner: str, encoding: str) -> str:
@@ -61,14 +61,28 @@ def to_utf8(owner: str, raw: bytes, encoding: str | None) -> tuple[bytes, str]:
     (b'age', 'utf-8-sig')
     """
     raw = _unpacked(owner, raw)
-    name = encoding or next((name for mark, name in _MARKS if raw.startswith(mark)), "utf-8")
+    name = encoding_of(raw, encoding)
     if name in ("utf-8", "utf-8-sig"):
         marked = raw.startswith(codecs.BOM_UTF8)
         return (raw[len(codecs.BOM_UTF8) :], "utf-8-sig") if marked else (raw, "utf-8")
     text = _decoded(owner, raw, name)
     if text.startswith("\ufeff"):
-        text, name = text[1:], _UNICODE.get(name, name)
+        text, name = text[1:], name_of(name)
     return text.encode(), name
+
+
+def encoding_of(raw: bytes, encoding: str | None) -> str:
+    """Return the given encoding, or that of the byte order mark, else UTF-8."""
+    return encoding or next((name for mark, name in _MARKS if raw.startswith(mark)), "utf-8")
+
+
+def name_of(encoding: str) -> str:
+    """Return the name of an encoding that writes a byte order mark, for a text that began with one.
+
+    >>> name_of("utf-16-le"), name_of("cp1252")
+    ('utf-16', 'cp1252')
+    """
+    return _UNICODE.get(encoding, encoding)
 
 
 def arrow_buffer(*parts: bytes | memoryview) -> pa.Buffer:
@@ -90,37 +104,55 @@ def arrow_buffer(*parts: bytes | memoryview) -> pa.Buffer:
     return buffer
 
 
-def check_utf8(owner: str, text: bytes) -> None:
-    """Raise if the text is not UTF-8, naming the line."""
-    _decoded(owner, text, "utf-8")
+def check_utf8(owner: str, text: bytes, lines: int = 0) -> None:
+    """Raise if the text is not UTF-8, naming the line, if `lines` come before the text."""
+    _decoded(owner, text, "utf-8", lines)
 
 
-def _decoded(owner: str, raw: bytes, encoding: str) -> str:
+def _decoded(owner: str, raw: bytes, encoding: str, lines: int = 0) -> str:
     try:
         return raw.decode(encoding)
     except UnicodeError as error:
         start = getattr(error, "start", len(raw))
-    before = raw[:start].decode(encoding, errors="replace")
-    line = 1 + before.count("\n") + before.count("\r") - before.count("\r\n")
-    raise DataError(
-        f"{owner}: line {line:,} is not valid {encoding}. Give the file's encoding, "
+    raise invalid(owner, encoding, lines + lines_in(raw[:start].decode(encoding, errors="replace").encode()))
+
+
+def lines_in(text: bytes) -> int:
+    """Return the number of line ends: LF, CR LF or CR.
+
+    >>> lines_in(b"a\\nb\\r\\nc\\r")
+    3
+    """
+    return text.count(b"\n") + text.count(b"\r") - text.count(b"\r\n")
+
+
+def invalid(owner: str, encoding: str, lines: int) -> DataError:
+    """Return the error for a text that is not in its encoding, after so many lines."""
+    return DataError(
+        f"{owner}: line {lines + 1:,} is not valid {encoding}. Give the file's encoding, "
         "for example --encoding cp1252 for files saved by older programs on Windows."
     )
 
 
+def compressed(owner: str) -> DataError:
+    """Return the error for a compressed file that cannot be unpacked."""
+    return DataError(f"{owner}: is compressed, and damaged or truncated. Get a new copy.")
+
+
 def _unpacked(owner: str, raw: bytes) -> bytes:
-    if not raw.startswith(_GZIP):
+    if not raw.startswith(GZIP):
         return raw
     try:
         return gzip.decompress(raw)
     except (OSError, EOFError, zlib.error):
-        raise DataError(f"{owner}: is compressed, and damaged or truncated. Get a new copy.") from None
+        raise compressed(owner) from None
 
 
 _BLOCK = 1 << 22
 _LARGEST_BLOCK = (1 << 31) - 1
 _ROWS_IN_BLOCK = 512
 _MARK = "."
+_SHOWN = 10
 
 
 @dataclass(frozen=True)
@@ -137,6 +169,10 @@ class Rows:
         Where the rows begin in it.
     names
         The names of the columns.
+    before, lines
+        The number of rows and of lines before the text, for messages.
+    columns
+        Those to convert, the last column among them; None: all.
     """
 
     owner: str
@@ -145,6 +181,9 @@ class Rows:
     names: Sequence[str]
     delimiter: str
     quote: str
+    before: int = 0
+    lines: int = 0
+    columns: Sequence[str] | None = None
 
     def read(self) -> pa.Table:
         """Return every cell as written; a cell with nothing in it, not even quotes, is null.
@@ -154,6 +193,13 @@ class Rows:
         DataError
             If rows do not have as many cells as the header, a quote is never closed, or the text is not UTF-8.
         """
+        table, bad = self.parse()
+        if bad:
+            raise DataError(ragged(self.owner, len(bad), bad, len(self.names)))
+        return table
+
+    def parse(self) -> tuple[pa.Table, list[int]]:
+        """Return the rows with as many cells as the header, and the numbers of the others."""
         import pyarrow as pa
 
         quoted = self.text.find(self.quote.encode(), self.start) >= 0
@@ -161,16 +207,14 @@ class Rows:
         for block in self._blocks(len(data)):
             with suppress(pa.ArrowException):  # a row that does not fit or exceeds the block, or invalid UTF-8
                 table = self._parse(data, block, quoted)
-                return self._unmarked(table, 0) if quoted else table
-        check_utf8(self.owner, self.text)
+                return (self._unmarked(table, 0) if quoted else table), []
+        check_utf8(self.owner, self.text, self.lines)
         for block in self._blocks(len(data)):
             bad: list[int | None] = []
             with suppress(pa.ArrowException):
                 table = self._parse(data, block, quoted, bad)
                 table = self._unmarked(table, len(bad)) if quoted else table
-                if bad:
-                    raise DataError(self._ragged(bad))
-                return table
+                return table, [self.before + (number or 0) for number in bad]
         raise DataError(f"{self.owner}: could not be parsed. Check its delimiter and quotes, and save it again.")
 
     def _parse(self, data: pa.Buffer, block: int, quoted: bool, bad: list[int | None] | None = None) -> pa.Table:
@@ -201,6 +245,7 @@ class Rows:
                 invalid_row_handler=handler,
             ),
             convert_options=csv.ConvertOptions(
+                include_columns=self.columns or [],
                 column_types=dict.fromkeys(self.names, pa.string()),
                 null_values=[""],
                 strings_can_be_null=True,
@@ -233,14 +278,16 @@ class Rows:
         if table.num_rows and table.column(table.num_columns - 1)[-1].as_py() == _MARK:
             return table.slice(0, table.num_rows - 1)
         raise DataError(
-            f"{self.owner}: a quote that opens in row {table.num_rows + bad:,} is never closed. "
+            f"{self.owner}: a quote that opens in row {self.before + table.num_rows + bad:,} is never closed. "
             "Close it, or name another quote character."
         )
 
-    def _ragged(self, bad: Sequence[int | None]) -> str:
-        count, columns = len(bad), len(self.names)
-        rows, do = ("row", "does") if count == 1 else ("rows", "do")
-        return (
-            f"{self.owner}: {count:,} {rows} {do} not have the header's {columns:,} "
-            f"column{'s' * (columns != 1)}: {rows} {listing(bad)}. Correct the {rows}, or name the delimiter."
-        )
+
+def ragged(owner: str, count: int, first: Sequence[int], columns: int) -> str:
+    """Return the sentence about rows that do not have as many cells as the header, of which the first are given."""
+    rows, do = ("row", "does") if count == 1 else ("rows", "do")
+    which = listing(first[:_SHOWN]) + (f" and {count - _SHOWN:,} more" if count > _SHOWN else "")
+    return (
+        f"{owner}: {count:,} {rows} {do} not have the header's {columns:,} "
+        f"column{'s' * (columns != 1)}: {rows} {which}. Correct the {rows}, or name the delimiter."
+    )

@@ -5,15 +5,16 @@ from __future__ import annotations
 import csv
 import datetime as dt
 import io
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Self
 
 from shoal.errors import DataError, ParameterError, SchemaError, raise_all
-from shoal.io.sources._file import check_names, read_bytes
-from shoal.io.sources._text_rows import Rows, check_utf8, codec, to_utf8
+from shoal.io.sources._file import check_names, no_rows, read_bytes
+from shoal.io.sources._text_chunks import Utf8Text, open_text, refuse_long, skip, whole_rows
+from shoal.io.sources._text_rows import Rows, check_utf8, codec, lines_in, ragged, to_utf8
 from shoal.parameters import Checked, Param
 from shoal.types import Dialect
 from shoal.types.protocols import Source
@@ -157,6 +158,7 @@ class Csv(Checked, Source):
 
     suffixes: ClassVar[tuple[str, ...]] = (".csv", ".tsv", ".txt", ".tab", ".data", ".csv.gz", ".tsv.gz")
     textual: ClassVar[bool] = True
+    batched: ClassVar[bool] = True
 
     delimiter: Annotated[str | None, Param("Delimiter of cells; none: detected.")] = None
     quote: Annotated[str, Param("Quote character.")] = '"'
@@ -217,19 +219,114 @@ class Csv(Checked, Source):
         name = path.name
         encoding = None if self.encoding is None else codec("Csv", self.encoding)
         text, encoding = to_utf8(name, read_bytes(path), encoding)
-        first = "\t" if path.name.lower().removesuffix(".gz").endswith(_TAB_SUFFIXES) else None
-        found = self.delimiter or (in_header(text, names, self.quote) if names else None)
-        found = found or find_delimiter(text, self.quote, decimal=self.decimal, first=first)
+        found = self._delimiter(path, text, names)
         header = read_header(name, text, found or _absent(text), self.quote)
         check_names(name, header.names)
         rows = Rows(name, text, header.end, header.names, found or _absent(text), self.quote)
         if not text[header.end : header.end + 1] or (table := rows.read()).num_rows == 0:
-            raise DataError(
-                f"{name}: must hold at least one row below the header, got none. "
-                "Check that it is the right file, and that the quotes in its header are closed."
-            )
+            raise no_rows(name, textual=True)
+        return table, self._written(found, encoding, header)
+
+    def open(self, path: Path, *, names: Collection[str] = ()) -> CsvBatches:
+        """Open a file to be read in batches, with the cells and the dialect that :meth:`read` returns.
+
+        Raises
+        ------
+        DataError
+            If the file cannot be read, or has no header.
+        SchemaError
+            If names in the header are empty or duplicated.
+        """
+        encoding = None if self.encoding is None else codec("Csv", self.encoding)
+        with open_text(path, encoding) as text:
+            head = b""
+            while more := text.read(_SAMPLE + 1 - len(head)):
+                head += more
+            found = self._delimiter(path, head, names)
+            header, head = _header_of(path.name, text, head, found, self.quote)
+            check_names(path.name, header.names)
+            written = self._written(found, text.encoding, header)
+        return CsvBatches(path, header, found, encoding, written, lines_in(head[: header.end]))
+
+    def _delimiter(self, path: Path, text: bytes, names: Collection[str]) -> str | None:
+        """Return the delimiter, from the beginning of a text; None: there is a single column."""
+        first = "\t" if path.name.lower().removesuffix(".gz").endswith(_TAB_SUFFIXES) else None
+        found = self.delimiter or (in_header(text, names, self.quote) if names else None)
+        return found or find_delimiter(text, self.quote, decimal=self.decimal, first=first)
+
+    def _written(self, delimiter: str | None, encoding: str, header: Header) -> Dialect:
         written = self.dialect()
-        return table, replace(written, delimiter=found or written.delimiter, encoding=encoding, newline=header.newline)
+        return replace(written, delimiter=delimiter or written.delimiter, encoding=encoding, newline=header.newline)
+
+
+@dataclass(frozen=True)
+class CsvBatches:
+    """A text file that is read in batches.
+
+    Attributes
+    ----------
+    delimiter
+        The delimiter; None: there is a single column.
+    encoding
+        The encoding that was given.
+    lines
+        The number of lines of the header.
+    """
+
+    path: Path
+    header: Header
+    delimiter: str | None
+    encoding: str | None
+    dialect: Dialect
+    lines: int
+    records: int | None = None
+
+    @property
+    def arrow(self) -> pa.Schema:
+        """The columns, all of them text."""
+        import pyarrow as pa
+
+        return pa.schema([(name, pa.string()) for name in self.header.names])
+
+    def read(self, columns: Sequence[str] | None, rows: int) -> Iterator[pa.Table]:
+        """Yield tables, one for each chunk of the file, with all columns or some, in this order.
+
+        Raises
+        ------
+        DataError
+            If the file cannot be read, or does not parse. If rows do not have as many cells as the header, the rest of
+            the file is searched for others first, so that the message is about all of them.
+        """
+        names, quote = self.header.names, self.dialect.quote
+        wanted = names if columns is None else columns
+        before, lines = 0, self.lines
+        odd, first = 0, list[int]()
+        with open_text(self.path, self.encoding) as text:
+            skip(text, self.header.end)
+            for chunk in whole_rows(text, self.delimiter, quote):
+                mark = self.delimiter or _absent(chunk)
+                read = None if columns is None else list(dict.fromkeys([*columns, names[-1]]))
+                part = Rows(self.path.name, chunk, 0, names, mark, quote, before, lines, read)
+                refuse_long(part)
+                table, bad = part.parse()
+                before, lines = before + table.num_rows + len(bad), lines + lines_in(chunk)
+                odd, first = odd + len(bad), [*first, *bad][:10]
+                if not odd and table.num_rows:
+                    yield table.select(wanted)
+        if odd:
+            raise DataError(ragged(self.path.name, odd, first, len(names)))
+
+
+def _header_of(owner: str, text: Utf8Text, head: bytes, delimiter: str | None, quote: str) -> tuple[Header, bytes]:
+    """Return the header of a text, and as much of its beginning as was read to find its end."""
+    while True:
+        more = text.read(len(head) or 1)
+        whole = head[: max(head.rfind(b"\n"), head.rfind(b"\r")) + 1] if more else head  # not half a character
+        if whole or not more:
+            header = read_header(owner, whole, delimiter or _absent(head), quote)
+            if header.end < len(whole) or not more:
+                return header, whole
+        head += more
 
 
 def _reads_back(pattern: str) -> bool:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import overload
+from typing import NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -172,6 +172,41 @@ _BITS = 52  # of a float, after the leading one
 _TOP, _BOTTOM = 1000, 800  # beyond 2¹⁰⁰⁰ a grid may overflow, below 2⁻⁸⁰⁰ the third may have no bits: scale first
 
 
+class Grids(NamedTuple):
+    """The grids on which values are added: their units depend on the largest value and the number of values only."""
+
+    units: tuple[float, float, float]
+    shift: int  #: power of two by which values are scaled first
+
+
+def grids_for(largest: float, count: int) -> Grids:
+    """Return the grids for the total of `count` values of at most this magnitude, which must be positive and finite."""
+    spare, shift = math.frexp(count)[1] + 1, 0  # bits by which a sum of this many values may grow
+    exponent = math.frexp(largest)[1] + spare
+    while exponent + shift > _TOP:
+        shift -= 64
+    while exponent + shift < -_BOTTOM:
+        shift += 256
+    step = _BITS - spare
+    first, second, third = (math.ldexp(1.5, exponent + shift - level * step) for level in range(3))
+    return Grids((first, second, third), shift)
+
+
+def on_grids(values: NDArray[np.float64], grids: Grids) -> NDArray[np.float64]:
+    """Return the sums of values on each of three grids; those of parts of a column add up exactly to those of all."""
+    column = np.ascontiguousarray(values if grids.shift == 0 else np.ldexp(values, grids.shift), np.float64)
+    sums = np.zeros(3)
+    _add_on_grids(column, *grids.units, sums)
+    return sums
+
+
+def total_on(grids: Grids, sums: NDArray[np.float64]) -> float:
+    """Return the total of a column from its sums on grids."""
+    with np.errstate(over="ignore"):  # it may be larger than any float
+        high, middle, low = sums.tolist()
+        return float(np.ldexp(high + (middle + low), -grids.shift))
+
+
 def orderless_total(values: NDArray[np.float64]) -> float:
     """Return the sum of a column, bit for bit independent of the order of its values.
 
@@ -188,20 +223,15 @@ def orderless_total(values: NDArray[np.float64]) -> float:
         return float(np.sum(column))
     if largest == 0.0:
         return 0.0
-    spare = math.frexp(len(column))[1] + 1  # bits by which a sum of this many values may grow
-    exponent = math.frexp(largest)[1] + spare
-    if exponent > _TOP:
-        with np.errstate(over="ignore"):  # the total may be larger than any float
-            return float(np.ldexp(orderless_total(np.ldexp(column, -64)), 64))
-    if exponent < -_BOTTOM:
-        return float(np.ldexp(orderless_total(np.ldexp(column, 256)), -256))
-    step = _BITS - spare
-    grids = [math.ldexp(1.5, exponent - level * step) for level in range(3)]
-    return float(_total(column, *grids))
+    grids = grids_for(largest, len(column))
+    return total_on(grids, on_grids(column, grids))
+
+
+_HIGH, _MIDDLE, _LOW = 0, 1, 2  # places of the sums on three grids
 
 
 @kernel
-def _total(values, first, second, third):
+def _add_on_grids(values, first, second, third, out):
     """Add the values on three grids, each finer than the one before."""
     high, middle, low = 0.0, 0.0, 0.0
     for i in range(values.shape[0]):
@@ -212,7 +242,9 @@ def _total(values, first, second, third):
         rest -= on_grid
         middle += on_grid
         low += (third + rest) - third
-    return high + (middle + low)
+    out[_HIGH] += high
+    out[_MIDDLE] += middle
+    out[_LOW] += low
 
 
 @overload

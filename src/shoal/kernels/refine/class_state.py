@@ -90,10 +90,25 @@ def numbered(label: np.ndarray) -> np.ndarray:
     >>> numbered(np.array([4, 2, 4, 0, 2])).tolist()
     [0, 1, 0, 2, 1]
     """
-    _, first, inverse = np.unique(label, return_index=True, return_inverse=True)
-    rank = np.empty(len(first), np.int64)
-    rank[np.argsort(first)] = np.arange(len(first))
-    return np.asarray(rank[inverse])
+    if len(label) == 0 or label.min() < 0 or label.max() > _MOST_NUMBERS + 2 * len(label):
+        _, label = np.unique(label, return_inverse=True)
+    found = np.ascontiguousarray(label, np.int64).copy()
+    _number(found, np.full(int(found.max(initial=-1)) + 1, -1, np.int64))
+    return found
+
+
+_MOST_NUMBERS = 1 << 16  # class numbers beyond this and twice the records are first made consecutive
+
+
+@kernel
+def _number(label, rank):
+    """Replace class numbers by those of first appearance."""
+    count = 0
+    for i in range(label.shape[0]):
+        if rank[label[i]] < 0:
+            rank[label[i]] = count
+            count += 1
+        label[i] = rank[label[i]]
 
 
 @kernel
@@ -213,5 +228,35 @@ def arranged(x: np.ndarray | Coded, rows: np.ndarray) -> np.ndarray:
     order = np.argsort(first, kind="stable")
     first = first[order]
     if (first[1:] == first[:-1]).any():
-        order = np.lexsort((rows, *x[rows].T[::-1]))
+        _sort_ties(x, rows, order)
     return np.asarray(rows[order])
+
+
+@part
+def _after(x, rows, one, other):
+    """Tell whether a row comes after another that is equal in the first column."""
+    a, b = rows[one], rows[other]
+    for j in range(1, x.shape[1]):
+        if x[a, j] != x[b, j]:
+            return x[a, j] > x[b, j]
+    return a > b
+
+
+@kernel
+def _sort_ties(x, rows, order):
+    """Sort runs of rows that are equal in the first column by the other columns and the row (Shell's method)."""
+    begin, n = 0, order.shape[0]
+    while begin < n:
+        end = begin + 1
+        while end < n and x[rows[order[end]], 0] == x[rows[order[begin]], 0]:
+            end += 1
+        step = (end - begin) // 2
+        while step > 0:
+            for i in range(begin + step, end):
+                held, at = order[i], i
+                while at - step >= begin and _after(x, rows, order[at - step], held):
+                    order[at] = order[at - step]
+                    at -= step
+                order[at] = held
+            step = 1 if step == 2 else step * 5 // 11
+        begin = end

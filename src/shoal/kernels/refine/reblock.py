@@ -1,28 +1,18 @@
-"""Blocks of whole classes, cut along new directions in every round, so that the seams move.
-
-Space is cut into blocks, and each is partitioned on its own. No class can cross the seam between two blocks, and
-that costs. So whole classes are assigned to new blocks, cut along other directions, in which the old seams are
-interior, and a local search runs in each.
-
-Only one block per thread is processed at a time: in addition to the points, n times a few bytes are held.
-"""
+"""Blocks of whole classes, cut along new directions in every round, so that the seams move; and a local search."""
 
 # mypy: allow-untyped-defs, allow-untyped-calls
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from shoal.kernels.arithmetic.category_groups import groups_of
-from shoal.kernels.arithmetic.sums import in_range
 from shoal.kernels.mdav.mdav import mdav
 from shoal.kernels.refine.annealing import shift_or_swap
-from shoal.kernels.refine.class_state import arrange, arranged, laid_out, numbered
-from shoal.kernels.runtime.jit import announce, kernel, thread_pool
+from shoal.kernels.refine.class_state import arrange, laid_out, numbered
+from shoal.kernels.runtime.jit import announce, kernel
 from shoal.kernels.space.neighbours import neighbours
-from shoal.progress import report
 from shoal.types.coded import Coded
 
 
@@ -94,6 +84,21 @@ def _between_halves(x: Coded, j: int, values: np.ndarray) -> float:
     for first, times in zip(column.low, column.times.tolist(), strict=True):
         total += times * float((np.bincount(first, weights=shares) ** 2).sum())
     return float(g.weight[a]) * total / (2.0 * int(g.height[a]))
+
+
+def mdav_in_pieces(x: np.ndarray | Coded, k: int, size: int) -> np.ndarray:
+    """Cut points into pieces of at least `size` records, and partition each by MDAV.
+
+    Guarantee: n ≥ k → every record in exactly one class of k … 2k−1 records.
+    """
+    order, bounds = cut_blocks(x, max(len(x) // max(size, k), 1))
+    labels, classes = np.empty(len(x), np.int64), 0
+    for begin, end in itertools.pairwise(bounds):
+        rows = np.sort(order[begin:end])
+        found = mdav(x[rows], k)[0]
+        labels[rows] = found + classes
+        classes += int(found.max()) + 1
+    return labels
 
 
 _DIRECTIONS = 6  # in which blocks of classes of records with codes are cut
@@ -195,20 +200,37 @@ def whole_classes(
     ends = np.bincount(labels, minlength=classes).astype(np.int32)
     members = np.empty(n, dtype=np.int32)
     _sort_by_class(labels, ends, members)
-    if isinstance(x, Coded):
-        centroids = _projected_means(x, members, ends, turn)
-    else:
-        centroids = np.empty((classes, x.shape[1]))
-        _mean_of_each(x, members, ends, centroids)
-        for begin in range(0, classes, 1 << 16):  # one piece at a time: a second copy of everything would be large
-            piece = slice(begin, begin + (1 << 16))
-            centroids[piece] = np.einsum("ij,jl->il", centroids[piece], _directions(x.shape[1], turn))
+    centroids = _rotated(x, members, ends, turn)
     count = min(count, classes)
     chosen, bounds = cut_blocks(centroids, count)
     del centroids
     order = np.empty(n, dtype=np.int32)
     _spread(members, ends, chosen, order)
     return order, np.concatenate(([0], chosen[bounds[1:] - 1])).astype(np.int64)
+
+
+def rotated_means(x: np.ndarray | Coded, labels: np.ndarray, turn: int) -> np.ndarray:
+    """Return the means of classes, numbered from 0, along the directions of a turn: (classes, directions).
+
+    >>> rotated_means(np.array([[1.0], [3.0], [5.0]]), np.array([0, 0, 1]), 1).tolist()
+    [[2.0], [5.0]]
+    """
+    ends = np.bincount(labels).astype(np.int32)
+    members = np.empty(len(x), dtype=np.int32)
+    _sort_by_class(labels.astype(np.int32), ends, members)
+    return _rotated(x, members, ends, turn)
+
+
+def _rotated(x: np.ndarray | Coded, members: np.ndarray, ends: np.ndarray, turn: int) -> np.ndarray:
+    """Return the means of classes along the directions of a turn."""
+    if isinstance(x, Coded):
+        return _projected_means(x, members, ends, turn)
+    centroids = np.empty((len(ends), x.shape[1]))
+    _mean_of_each(x, members, ends, centroids)
+    for begin in range(0, len(ends), 1 << 16):  # one piece at a time: a second copy of everything would be large
+        piece = slice(begin, begin + (1 << 16))
+        centroids[piece] = np.einsum("ij,jl->il", centroids[piece], _directions(x.shape[1], turn))
+    return centroids
 
 
 def _directions(d: int, turn: int) -> np.ndarray:
@@ -229,56 +251,3 @@ def _projected_means(x: Coded, members: np.ndarray, ends: np.ndarray, turn: int)
         _mean_of_each(places, members, ends, one)
         means[:, at] = one[:, 0]
     return means
-
-
-def block_labels(points: np.ndarray | Coded, k: int, size: int, rounds: int) -> np.ndarray:
-    """Partition points in blocks of at least `size` records, and repair the seams `rounds` times.
-
-    Classes are numbered block by block. In addition to the points and the labels, this takes about 30 bytes a record,
-    plus the memory of MDAV and the local search for one block per thread.
-    """
-    x = in_range(points)
-    count = max(len(x) // max(size, k), 1)
-    rounds = rounds if count > 1 else 0
-    total = count * (rounds + 1) + rounds * (rounds + 1) // 2
-    labels = np.zeros(len(x), dtype=np.int32)
-
-    def partition(rows: np.ndarray) -> int:
-        rows = arranged(x, rows)
-        found, _ = mdav(x[rows], k)
-        labels[rows] = found
-        return int(found.max()) + 1
-
-    def mend(rows: np.ndarray) -> int:
-        rows = arranged(x, rows)
-        found = swept(x[rows], numbered(labels[rows]), k)
-        labels[rows] = found
-        return int(found.max()) + 1
-
-    order, bounds = cut_blocks(x, count)
-    classes = _in_threads(partition, order, bounds, labels, (0, total))
-    del order
-    for turn in range(1, rounds + 1):
-        order, bounds = whole_classes(x, labels, classes, count + turn, turn)
-        done = count * turn + turn * (turn - 1) // 2
-        classes = _in_threads(mend, order, bounds, labels, (done, total))
-    return labels.astype(np.int64)
-
-
-def _in_threads(
-    work: Callable[[np.ndarray], int],
-    order: np.ndarray,
-    bounds: np.ndarray,
-    labels: np.ndarray,
-    progress: tuple[int, int],
-) -> int:
-    """Run every block, numbering its classes from 0; then make the numbers consecutive; return how many."""
-    blocks = [order[begin:end] for begin, end in itertools.pairwise(bounds)]
-    classes = 0
-    with thread_pool() as pool:
-        found: Iterator[int] = pool.map(work, blocks)
-        for number, (rows, some) in enumerate(zip(blocks, found, strict=True), 1):
-            labels[rows] += classes
-            classes += some
-            report(progress[0] + number, progress[1])
-    return classes

@@ -20,8 +20,9 @@ from shoal.kernels.arithmetic.category_groups import all_equal
 from shoal.kernels.arithmetic.sums import in_range
 from shoal.kernels.mdav.mdav import brute_total, coded_least, coded_total, index_least, mdav
 from shoal.kernels.refine.annealing import annealed, ground
+from shoal.kernels.refine.blockwise import Blockwise, Memory, partition_in_blocks
 from shoal.kernels.refine.class_state import arranged, numbered
-from shoal.kernels.refine.reblock import block_labels, whole_classes
+from shoal.kernels.refine.reblock import whole_classes
 from shoal.kernels.refine.recombine import best_of_pool, best_with, can_price, priced_classes, recombine
 from shoal.kernels.runtime.jit import GoOn, Share, together
 from shoal.types.coded import Coded
@@ -139,7 +140,20 @@ class Annealing(NamedTuple):
 
 def quick_start(points: np.ndarray | Coded, k: int) -> np.ndarray:
     """Return an initial partition: MDAV, in blocks if the table is large."""
-    return mdav(points, k)[0] if len(points) <= _MDAV else block_labels(points, k, _MDAV // 2, 0)
+    if len(points) <= _MDAV:
+        return mdav(points, k)[0]
+    store = Memory(points)
+    size = _MDAV // 2
+    partition_in_blocks(
+        store, Blockwise(len(points) // size, max(size // 8, k), lambda number, x, people: mdav(x, k)[0], _as_it_is, 0)
+    )
+    return store.labels.astype(np.int64)
+
+
+def _as_it_is(
+    turn: int, number: int, x: np.ndarray | Coded, people: np.ndarray | None, labels: np.ndarray
+) -> np.ndarray:
+    return labels
 
 
 def cost_to_start(points: np.ndarray | Coded, k: int) -> float:
@@ -263,7 +277,7 @@ def _in_blocks(x: np.ndarray | Coded, labels: np.ndarray, how: Annealing, seeds:
     labels, rounds = labels.astype(np.int32), how.effort.rounds
     stopped, turn = False, 0
     while not stopped and turn < rounds:
-        order, bounds = whole_classes(x, labels, int(labels.max()) + 1, len(x) // _BLOCK + turn, turn + 1)
+        order, bounds = whole_classes(x, labels, int(labels.max()) + 1, max(len(x) // _BLOCK + turn, 1), turn + 1)
         rows = [how.sort(x, order[begin:end]) for begin, end in itertools.pairwise(bounds) if end > begin]
         block_seeds = seeds.integers(1 << 60, size=len(rows)).tolist()
 

@@ -109,6 +109,15 @@ def atoms_of(x: np.ndarray | Coded, labels: np.ndarray, d: Demands, count: int =
     return _with_neighbours(atoms, typical_of(x, labels), count)
 
 
+def atoms_of_means(mean: np.ndarray, size: np.ndarray, code: np.ndarray, count: int = _NEAR) -> Atoms:
+    """Lay out atoms of records without coded attributes: their means, sizes, and codes, atom after atom, ascending."""
+    begin = np.concatenate(([0], np.cumsum(size))).astype(np.int64)
+    sums = np.add.reduceat(code.astype(np.int64), begin[:-1], axis=1)
+    code = np.ascontiguousarray(code, np.int32)
+    atoms = Atoms(mean, size.astype(np.int64), begin, code, sums, np.empty((0, 0), np.int32), np.empty(0))
+    return _with_neighbours(atoms, mean, count)
+
+
 def typical_of(x: np.ndarray | Coded, labels: np.ndarray) -> np.ndarray | Coded:
     """Return a point near the mean of each atom: the mean itself, or with coded attributes a record."""
     return Centroids(x, labels).typical() if isinstance(x, Coded) else means_of_classes(x, labels)

@@ -25,7 +25,16 @@ from shoal.kernels.refine.class_state import numbered
 from shoal.kernels.refine.reblock import whole_classes
 from shoal.kernels.refine.recombine import best_of_pool
 from shoal.kernels.refine.refine import recombined
-from shoal.kernels.repair.atoms import HOT, Atoms, anneal_atoms, atoms_of, means_of_classes, some_atoms, typical_of
+from shoal.kernels.repair.atoms import (
+    HOT,
+    Atoms,
+    anneal_atoms,
+    atoms_of,
+    atoms_of_means,
+    means_of_classes,
+    some_atoms,
+    typical_of,
+)
 from shoal.kernels.runtime.jit import GoOn, together
 from shoal.kernels.space.neighbours import neighbours
 from shoal.kernels.space.principal_axes import on_main_axes
@@ -116,9 +125,27 @@ def alternatives(
     labels = numbered(labels)
     if count == 1 and hold(d, labels).all():
         return [labels]
-    x = on_main_axes(in_range(points))
-    a = atoms_of(x, labels, d)  # in the order of their first rows
-    case = _case(a, d, x[np.lexsort((*x.sort_keys()[::-1], labels))] if isinstance(x, Coded) else None)
+    x = in_range(points)
+    if isinstance(x, Coded):
+        a = atoms_of(x, labels, d)  # in the order of their first rows
+        rows: Coded | None = x[np.lexsort((*x.sort_keys()[::-1], labels))]
+    elif int(labels.max()) < _WHOLE:
+        a, rows = atoms_of(on_main_axes(x), labels, d), None
+    else:
+        code = np.stack([own[np.lexsort((own, labels))] for own in d.c.codes])
+        a, rows = atoms_of_means(on_main_axes(means_of_classes(x, labels)), np.bincount(labels), code), None
+    return [numbered(own[labels]) for own in unions_of_atoms(a, rows, d, effort, seed, count)]
+
+
+def unions_of_atoms(
+    a: Atoms, rows: Coded | None, d: Demands, effort: Effort, seed: int, count: int
+) -> list[np.ndarray]:
+    """Unite atoms as :func:`alternatives` does: return the class of every atom, in up to `count` different ways.
+
+    `rows` are the records if they have codes, atom after atom and in order of value within each. Of records with
+    coordinates alone, the atoms' means, sizes and confidential values are enough.
+    """
+    case = _case(a, d, rows)
     merged = _merge_failing(case, np.arange(len(a.size)))
     found = [merged]
     if len(a.size) > 2 and a.heat.any():
@@ -129,14 +156,14 @@ def alternatives(
             found += [_in_blocks(case, merged, effort, one) for one in seeds]
     if count > 1 and len(a.size) > 1:
         found = _more(case, _different(case, found), count, seed)
-    return [numbered(own[labels]) for own in _different(case, found)[:count]]
+    return _different(case, found)[:count]
 
 
 class _Case(NamedTuple):
     """Atoms, and their records; instead of coordinates, these have the mean of the atom."""
 
     a: Atoms
-    x: np.ndarray | Coded  # (n, d), atom after atom; records with codes in order of value within each
+    x: np.ndarray | Coded | None  # (n, d), atom after atom; None: there are many, and the atoms' means are enough
     atom: np.ndarray  # (n,) atom of each of these records
     d: Demands  # in the same order
     room: int  # records to which a class may grow
@@ -147,11 +174,24 @@ def _case(a: Atoms, d: Demands, x: Coded | None = None) -> _Case:
     atom = np.repeat(np.arange(len(a.size)), a.size)
     inside = d._replace(c=d.c._replace(codes=a.code))
     room = min(int(d.c.exact.min()), max(int(_USUAL * a.size.mean()), 2 * int(a.size.max())))
-    return _Case(a, a.x[atom] if x is None else x, atom, inside, room, None if x is None else groups_of(x))
+    if x is not None:
+        return _Case(a, x, atom, inside, room, groups_of(x))
+    return _Case(a, a.x[atom] if len(a.size) <= _WHOLE else None, atom, inside, room, None)
 
 
 def _loss(case: _Case, own: np.ndarray) -> float:
-    return sse(case.x, own[case.atom])
+    if case.x is not None:
+        return sse(case.x, own[case.atom])
+    apart = case.a.x - _means(case, own)[own]
+    return float(np.einsum("i,ij,ij->", case.a.size.astype(np.float64), apart, apart))
+
+
+def _means(case: _Case, own: np.ndarray) -> np.ndarray:
+    """Return the mean of every class, from those of its atoms."""
+    if case.x is not None:
+        return means_of_classes(np.asarray(case.x), own[case.atom])
+    sums = [np.bincount(own, weights=case.a.size * column) for column in case.a.x.T]
+    return np.ascontiguousarray(np.column_stack(sums) / np.bincount(own, weights=case.a.size)[:, None])
 
 
 def _merge_failing(case: _Case, own: np.ndarray) -> np.ndarray:
@@ -169,7 +209,7 @@ def _merge_failing(case: _Case, own: np.ndarray) -> np.ndarray:
         if isinstance(case.x, Coded):
             near = Centroids(case.x, own[case.atom], case.groups).near(_CANDIDATES, failing)
         else:
-            near = neighbours(means_of_classes(case.x, own[case.atom]), _CANDIDATES, failing)
+            near = neighbours(_means(case, own), _CANDIDATES, failing)
         partners = 1 if turn < _PATIENT else _CANDIDATES
         own = numbered(paired(len(excess), failing, near, partners)[own])
     raise AssertionError  # the loop ends at the latest with a single class
@@ -309,6 +349,7 @@ def _changes(case: _Case, own: np.ndarray) -> list[tuple[np.ndarray, int]]:
 
 def _recombined(case: _Case, pool: list[np.ndarray], choice: int) -> np.ndarray:
     """Return the best classes of all partitions, as a partition."""
+    assert case.x is not None  # there are few atoms
     labels = [own[case.atom] for own in pool]
     if choice and sum(int(own.max()) + 1 for own in pool) <= _POOLED:
         chosen = best_of_pool(case.x, labels, largest=choice)

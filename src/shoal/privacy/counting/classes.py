@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -68,12 +68,22 @@ def _grouped(data: pa.Table, n: int) -> Classes:
     if not data.num_columns:
         return Classes(np.arange(n), np.array([n] if n else [], np.int64))
     names = [f"q{j}" for j in range(data.num_columns)]
-    keys = [comparable(name, data.column(name)) for name in data.column_names]
+    keys = class_keys(data)
     table = pa.table([*keys, np.arange(len(data))], names=[*names, "row"])
     grouped = table.group_by(names, use_threads=False).aggregate([("row", "list")])
     found = grouped.column("row_list").combine_chunks()
     offsets = found.offsets.to_numpy().astype(np.int64)
     return Classes(found.values.to_numpy()[offsets[0] : offsets[-1]], np.diff(offsets))
+
+
+def class_keys(data: pa.Table) -> list[Any]:
+    """Return columns by which Arrow can group rows into classes.
+
+    A single column of floats is numbered first: Arrow's hash of rounded floats has so many collisions that grouping by
+    them would take quadratic time.
+    """
+    keys = [comparable(name, data.column(name)) for name in data.column_names]
+    return [numbered(keys[0])] if len(keys) == 1 and pa.types.is_floating(keys[0].type) else keys
 
 
 def comparable(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:

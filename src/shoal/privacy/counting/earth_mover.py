@@ -61,7 +61,7 @@ class _Line:
         self.base, self.count = base, values.count
         self.few = values.count <= 4 * len(base) + 1000  # few enough for a table with an entry per value
         if self.few:
-            below = np.cumsum(np.bincount(base, minlength=values.count))
+            below = np.cumsum(values.counts_in(base))
             self.sums = np.concatenate(([0], np.cumsum(below)[:-1]))
         else:
             self.sums = np.concatenate(([0], np.cumsum(base)))
@@ -104,7 +104,7 @@ class _Trees:
 
     def __init__(self, values: Values, base: NDArray[np.int64]) -> None:
         self.n, self.levels = len(base), values.levels
-        counts = np.bincount(base, minlength=values.count)
+        counts = values.counts_in(base)
         self.below = [np.zeros(len(level.length), np.int64) for level in values.levels]
         for level, below in zip(values.levels, self.below, strict=True):
             np.add.at(below, level.node[level.node >= 0], counts[level.node >= 0])

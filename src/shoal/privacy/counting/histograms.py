@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from shoal.privacy.counting.classes import Classes, classes_of
 from shoal.privacy.counting.numbers import worst
-from shoal.privacy.counting.values import Values, values_of
+from shoal.privacy.counting.values import Values, values_of, values_within
 from shoal.types import ConfidentialModel, Finding, Release
 
 
@@ -98,12 +98,16 @@ class Histograms:
     @cached_property
     def table(self) -> NDArray[np.int64]:
         """Return the count of each value in the whole table."""
+        if self.values.table is not None:
+            return self.values.table
         return np.bincount(self.values.codes, minlength=self.values.count)
 
     @cached_property
     def base(self) -> NDArray[np.int64]:
         """Return the codes of the values of all records, ascending."""
-        if len(self.table) == len(self.codes) and int(self.table.max()) == 1:
+        if self.values.base is not None:
+            return self.values.base
+        if int(self.table.max()) == 1 and int(self.table.min()) == 1:
             return np.arange(len(self.table))
         return np.repeat(np.arange(len(self.table)), self.table)
 
@@ -144,7 +148,12 @@ def seen(release: Release, confidential: str) -> Values:
     """Return the values of a confidential column, numbered once per release."""
     key = ("values", confidential)
     if key not in release.cache:
-        release.cache[key] = values_of(release.schema[confidential], release.values(confidential))
+        reference, column = release.references.get(confidential), release.schema[confidential]
+        release.cache[key] = (
+            values_of(column, release.values(confidential))
+            if reference is None
+            else values_within(column, release.data.column(confidential), reference)
+        )
     found: Values = release.cache[key]
     return found
 

@@ -65,10 +65,14 @@ def numbers_of(release: Release, confidential: str, values: Values) -> Numbers |
     """Return the numbers of a column's values, computed once per release; None if values are not numeric."""
     if not is_numeric(release.schema[confidential]):
         return None
+    reference = release.references.get(confidential)
+    cache: dict[Any, Any] = release.cache if reference is None else reference.cache
     key = ("numbers", confidential)
-    if key not in release.cache:
-        release.cache[key] = _numbers(release.values(confidential), values)
-    found: Numbers = release.cache[key]
+    if key not in cache and reference is None:
+        cache[key] = _numbers(release.values(confidential), values)
+    elif key not in cache and reference is not None:
+        cache[key] = _numbers(reference.values, cache["values"])
+    found: Numbers = cache[key]
     return found
 
 

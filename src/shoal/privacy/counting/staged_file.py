@@ -155,6 +155,48 @@ def stray_categories(data: pa.Table, whole: Mapping[str, Sequence[Any]]) -> list
     return found
 
 
+class CategoryLists:
+    """Categories that a table lists and those that occur, over its batches: `stray_categories` within bounded memory.
+
+    >>> import pyarrow as pa
+    >>> found, cells = CategoryLists(), pa.DictionaryArray.from_arrays([0, 1], ["f", "m"])
+    >>> found.add(pa.table({"sex": cells.slice(0, 1)}))
+    >>> found.stray()
+    ['sex']
+    >>> found.add(pa.table({"sex": cells.slice(1)}))
+    >>> found.stray()
+    []
+    """
+
+    def __init__(self) -> None:
+        self._unused: dict[tuple[str, int], set[str]] = {}  # categories without a record, in each dictionary
+        self._used: dict[tuple[str, int], set[str]] = {}
+        self._refused: dict[str, None] = {}
+
+    def add(self, data: pa.Table) -> None:
+        """Take in a batch."""
+        for field, column in zip(data.schema, data.columns, strict=True):
+            if "dictionary" not in str(field.type):
+                continue
+            for chunk in column.chunks:
+                self._add(field.name, chunk)
+
+    def _add(self, name: str, chunk: Any) -> None:
+        for number, array in enumerate(_arrays_inside(chunk)):
+            listed = None if array is None else [repr(one) for one in array.dictionary.to_pylist()]
+            if array is None or listed is None or len(set(listed)) < len(listed):
+                self._refused[name] = None
+                continue
+            used = {listed[at] for at in array.indices.unique().drop_null().to_pylist()}
+            seen = self._used.setdefault((name, number), set())
+            seen |= used
+            self._unused[name, number] = (self._unused.get((name, number), set()) | set(listed)) - seen
+
+    def stray(self) -> list[str]:
+        """Return the columns that list categories that do not occur; one that cannot be inspected is among them."""
+        return list(dict.fromkeys([*self._refused, *(name for (name, _), left in self._unused.items() if left)]))
+
+
 def _allowed_of_table(key: bytes, value: bytes) -> bool:
     said = _read(value) if key == _NOTES else None
     if said is None or not set(said) <= {"package", "encoding", "label", "notes"}:
@@ -188,21 +230,28 @@ def _metadata_inside(kind: Any, known: set[bytes]) -> bool:
 
 def _dictionaries(array: Any, whole: Sequence[Any] | None) -> Iterator[bool]:
     """Tell for each dictionary in an array whether it is allowed; one that cannot be inspected is not."""
+    own = whole if types.is_dictionary(array.type) else None
+    for inside in _arrays_inside(array):
+        yield inside is not None and _as_it_should_be(inside, own)
+
+
+def _arrays_inside(array: Any) -> Iterator[Any]:
+    """Yield each dictionary in an array; None for one that cannot be inspected."""
     kind = array.type
     if isinstance(kind, pa.BaseExtensionType):
-        yield from _dictionaries(array.storage, None)
+        yield from _arrays_inside(array.storage)
     elif types.is_dictionary(kind):
-        yield _as_it_should_be(array, whole)
+        yield array
     elif types.is_struct(kind):
         for child in array.flatten():
-            yield from _dictionaries(child, None)
+            yield from _arrays_inside(child)
     elif types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
-        yield from _dictionaries(array.flatten(), None)
+        yield from _arrays_inside(array.flatten())
     elif types.is_map(kind):
         for child in (array.keys, array.items):
-            yield from _dictionaries(child, None)
-    elif kind.num_fields:
-        yield "dictionary" not in str(kind)
+            yield from _arrays_inside(child)
+    elif kind.num_fields and "dictionary" in str(kind):
+        yield None
 
 
 def _as_it_should_be(array: Any, whole: Sequence[Any] | None) -> bool:

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from shoal.errors import DataError, SchemaError
+from shoal.errors import DataError, GuaranteeError, SchemaError
 from shoal.privacy.counting.spelling import merged
-from shoal.types import Column, Kind, Taxonomy, called
+from shoal.types import Column, Kind, Reference, Taxonomy, called
 
 _ALL_BUT_SIGN = np.int64(2**63 - 1)
 
@@ -103,6 +103,10 @@ class Values:
     merged
         For each value the first one that is the same in another spelling; None: no two are the same. Models that count
             values use it; closeness compares values as they are spelled.
+    table
+        The count of each value in the whole table; None: these records are the whole table.
+    base
+        The codes of the values of all records of the whole table, ascending; None: these records are the whole table.
     """
 
     codes: NDArray[np.int64]
@@ -112,10 +116,63 @@ class Values:
     reading: str
     numbers: NDArray[Any] | None = None
     merged: NDArray[np.int64] | None = None
+    table: NDArray[np.int64] | None = None
+    base: NDArray[Any] | None = None
 
     def as_counted(self) -> Values:
         """Return the values as they are counted: spellings of one value are one value."""
-        return self if self.merged is None else replace(self, codes=self.merged[self.codes], merged=None)
+        if self.merged is None:
+            return self
+        table = None if self.table is None else _added(self.merged, self.table, self.count)
+        return replace(self, codes=self.merged[self.codes], merged=None, table=table, base=None)
+
+    @property
+    def records(self) -> int:
+        """Number of records of the whole table."""
+        return len(self.codes) if self.table is None else int(self.table.sum())
+
+    def counts_in(self, base: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the count of each value among some records."""
+        if self.table is not None and base is self.base:
+            return self.table
+        return np.bincount(base, minlength=self.count)
+
+
+def _added(codes: NDArray[np.int64], counts: NDArray[np.int64], values: int) -> NDArray[np.int64]:
+    """Return the sum of the counts of each code."""
+    total = np.zeros(values, np.int64)
+    np.add.at(total, codes, counts)
+    return total
+
+
+def values_within(column: Column, cells: pa.ChunkedArray, reference: Reference) -> Values:
+    """Number the values of a part of a table as those of the whole table are numbered.
+
+    Raises
+    ------
+    GuaranteeError
+        If the part has a value that the table does not have: then it is no part of it.
+
+    >>> import pyarrow as pa
+    >>> from shoal.types import Role
+    >>> whole = pa.chunked_array([[30, 10, None]])
+    >>> pay = Column("pay", Role.CONFIDENTIAL, Kind.INTEGER)
+    >>> part = values_within(pay, pa.chunked_array([[None, 30]]), Reference(whole, whole, np.array([5, 2, 1])))
+    >>> part.codes.tolist(), part.table.tolist()
+    ([2, 1], [2, 5, 1])
+    """
+    if "values" not in reference.cache:
+        whole = values_of(column, reference.values)
+        table = _added(whole.codes, reference.counts, whole.count)
+        narrow = np.int32 if whole.count <= np.iinfo(np.int32).max else np.int64  # there may be many records
+        base = np.repeat(np.arange(whole.count, dtype=narrow), table)
+        reference.cache["values"] = replace(whole, table=table, base=base)
+        reference.cache["cells"] = normal(reference.cells).combine_chunks()
+    known: Values = reference.cache["values"]
+    rows = pc.index_in(normal(cells), value_set=reference.cache["cells"])
+    if rows.null_count:
+        raise GuaranteeError(f"Column {column.name!r} changed while it was audited. Audit it again.")
+    return replace(known, codes=known.codes[rows.to_numpy()])
 
 
 def values_of(column: Column, cells: pa.ChunkedArray) -> Values:

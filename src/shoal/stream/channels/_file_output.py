@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from shoal.errors import DataError, EngineError, ParameterError, listing
-from shoal.io.sinks._atomic import unwritable
+from shoal.scratch import unwritable
 from shoal.stream.channels._file_journal import sync_folder, write_all
 from shoal.types.stream import Journey, Letter
 

@@ -1,0 +1,1 @@
+"""Engines: where the blocks of a plan are partitioned and released."""

@@ -1,0 +1,1 @@
+"""Disk engine: tables that are larger than memory, in passes over blocks on disk."""

@@ -1,0 +1,183 @@
+"""Output of the disk engine: the input is read again, and each quasi-identifier gets the value of its class."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from shoal import secret
+from shoal.flow.engines.disk.classes import Formed
+from shoal.flow.engines.disk.columns import QuasiColumn
+from shoal.flow.engines.disk.runs import Runs
+from shoal.flow.engines.disk.store import ROW, SUBJECT
+from shoal.flow.engines.disk.survey import WEIGHT, Survey
+from shoal.recipe.recipe import Recipe
+from shoal.types import Kind, Role, Schema, Table, with_columns, without_unused
+
+_BUCKET = 1 << 19  # rows that are shuffled at a time
+HIDDEN = "\0hidden."  #: prefix of columns that the audit needs and that are not released
+
+
+_SAMPLE = 100_000  # records, about, of the whole classes on which measures other than the loss are taken
+
+
+@dataclass(frozen=True, eq=False)
+class Output:
+    """Released rows, batch by batch, with hidden columns for the audit."""
+
+    formed: Formed
+    found: Survey
+    recipe: Recipe
+    tables: Callable[[], Iterator[Table]]
+    sample: list[tuple[pa.Table, NDArray[np.int32]]] = field(default_factory=list, repr=False)
+    #: original records of some whole classes, and these
+    names: dict[str, pa.ChunkedArray] = field(default_factory=dict, repr=False)
+    #: the different cells of each confidential column of categories
+
+    @property
+    def every(self) -> int:
+        """Every how many classes one is in the sample; its records are near each other in no way but by value."""
+        return max(1, -(-self.found.records // _SAMPLE))
+
+    @property
+    def schema(self) -> Schema:
+        """Of the released columns."""
+        kept = [one for one in self.found.schema.columns if one.role.leaves]
+        if self.recipe.release_weight == "none":
+            kept = [one for one in kept if one.role is not Role.WEIGHT]
+        elif self.recipe.release_weight == "class":  # the mean of whole weights is not whole
+            kept = [replace(one, kind=Kind.CONTINUOUS) if one.role is Role.WEIGHT else one for one in kept]
+        return Schema(tuple(kept))
+
+    @property
+    def in_sample(self) -> NDArray[np.bool_]:
+        """Of each released record, in the order of the input, whether its class is in the sample."""
+        return np.asarray(self.formed.labels % self.every == 0)
+
+    def originals(self) -> Iterator[pa.Table]:
+        """Yield the records of the input that are released."""
+        for number, table in enumerate(self.tables()):
+            yield table.data.filter(pa.array(self.found.kept[number])) if self.found.kept else table.data
+
+    def batches(self) -> Iterator[pa.Table]:
+        """Yield released rows in the order of the input, with their row numbers and hidden columns."""
+        row = 0
+        people = self._people()
+        for data in self.originals():
+            if data.num_rows == 0:
+                continue
+            labels = self.formed.labels[row : row + data.num_rows]
+            inside = labels % self.every == 0
+            self.sample.append((data.filter(pa.array(inside)), labels[inside]))
+            self._add_names(data)
+            out = self._released(data, labels, row)
+            if people is not None:
+                out = out.append_column(HIDDEN + SUBJECT, next(people).column(SUBJECT))
+            yield out
+            row += data.num_rows
+
+    def _add_names(self, data: pa.Table) -> None:
+        """Keep the different cells of confidential categories, which evidence describes by their digests."""
+        for column in self.schema.columns:
+            if column.role is Role.CONFIDENTIAL and column.kind in (Kind.NOMINAL, Kind.ORDINAL):
+                cells = data.column(column.name)
+                known = self.names.get(column.name)
+                both = cells if known is None else pa.chunked_array([*known.chunks, *cells.chunks], cells.type)
+                self.names[column.name] = pa.chunked_array([both.unify_dictionaries().unique()])
+
+    def _people(self) -> Iterator[pa.Table] | None:
+        """Return the digests of people, in the same batches as the records; None if records have none."""
+        return None if self.recipe.subject is None else self.found.parts()
+
+    def _released(self, data: pa.Table, labels: NDArray[np.int32], row: int) -> pa.Table:
+        fresh = self.values_of(labels)
+        hidden = {ROW: pa.array(np.arange(row, row + data.num_rows))}
+        weight = self.recipe.weight
+        if weight is not None and self.recipe.release_weight != "record":
+            hidden[WEIGHT] = data.column(weight)
+        if weight is not None and self.recipe.release_weight == "class":
+            fresh[weight] = self.formed.values.column(WEIGHT).take(pa.array(labels))
+        out = with_columns(data.select([one.name for one in self.schema.columns]), fresh)
+        for name, column in hidden.items():
+            out = out.append_column(HIDDEN + name, column)
+        return out
+
+    def values_of(self, labels: NDArray[np.int32]) -> dict[str, pa.ChunkedArray]:
+        """Return the released quasi-identifiers of records of these classes."""
+        return {name: column.take(pa.array(labels)) for name, column in self._values.items()}
+
+    @property
+    def ordered_lists(self) -> dict[str, list[Any]]:
+        """The categories of released columns with an order, which the first batch must list in full."""
+        own = {name: column for name, column in self._values.items() if pa.types.is_dictionary(column.type)}
+        lists = {name: one.unify_dictionaries().chunk(0).dictionary.to_pylist() for name, one in own.items()}
+        ordered = {name: lists[name] for name, one in own.items() if one.type.ordered}
+        return {**self.found.ordered.lists(), **ordered}
+
+    @cached_property
+    def _values(self) -> dict[str, pa.ChunkedArray]:
+        """The released quasi-identifiers of each class, in the types of the input's columns."""
+        return {one.name: _in_type(self.formed.values.column(one.name), one) for one in self.found.columns}
+
+
+def _in_type(values: pa.ChunkedArray, column: QuasiColumn) -> pa.ChunkedArray:
+    """Return categories as a dictionary if the input has one, with those that are released and no others."""
+    leaves = column.leaves
+    if leaves is None or not pa.types.is_dictionary(leaves):
+        return values
+    if pa.types.is_dictionary(values.type):
+        return without_unused(values)
+    encoded = values.combine_chunks().dictionary_encode()
+    (whole,) = encoded.chunks if isinstance(encoded, pa.ChunkedArray) else (encoded,)
+    rank = {name: at for at, name in enumerate(column.column.order or ())}
+    names = [str(value) for value in whole.dictionary.to_pylist()]
+    order = sorted(range(len(names)), key=lambda at: (rank.get(names[at], len(rank)), names[at]))
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    indices = pa.array(place).take(whole.indices).cast(leaves.index_type)
+    categories = whole.dictionary.take(pa.array(order, pa.int64()))
+    return pa.chunked_array([pa.DictionaryArray.from_arrays(indices, categories, ordered=leaves.ordered)])
+
+
+def shuffled(tables: Iterator[pa.Table], records: int, folder: Path) -> Iterator[pa.Table]:
+    """Yield rows in random order, each order equally likely to someone who lacks a secret key.
+
+    Every row is sent to a random bucket on disk, and each bucket is permuted in memory.
+    """
+    key, runs, count = secret.fresh(), None, max(records // _BUCKET, 1)
+    dictionaries: list[tuple[str, pa.DataType]] = []
+    for number, table in enumerate(tables):
+        if runs is None:
+            dictionaries = [(one.name, one.type) for one in table.schema if pa.types.is_dictionary(one.type)]
+        plain = with_columns(table, {name: table.column(name).cast(kind.value_type) for name, kind in dictionaries})
+        runs = runs or Runs(folder / "shuffled", plain.schema, count)
+        drawn = _stream(key, f"bucket {number}", plain.num_rows)
+        runs.append(plain, (drawn % np.uint64(count)).astype(np.int32))
+    assert runs is not None  # there are rows
+    runs.finish()
+    for bucket in range(count):
+        table = runs.read(bucket)
+        order = np.argsort(_stream(key, f"order {bucket}", table.num_rows))
+        table = table.take(order)
+        yield with_columns(table, {name: table[name].dictionary_encode().cast(kind) for name, kind in dictionaries})
+    runs.remove()
+
+
+def _stream(key: bytes, what: str, n: int) -> NDArray[np.uint64]:
+    """Return random numbers that cannot be computed without the key."""
+    return np.frombuffer(hashlib.shake_256(key + what.encode()).digest(8 * n), "<u8")
+
+
+def parted(table: pa.Table) -> tuple[pa.Table, pa.Table]:
+    """Return the released columns of a batch, and the hidden ones under their own names."""
+    names: Sequence[str] = [name for name in table.column_names if name.startswith(HIDDEN)]
+    hidden = table.select(names).rename_columns([name.removeprefix(HIDDEN) for name in names])
+    return table.drop_columns(names), hidden

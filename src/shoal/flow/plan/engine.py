@@ -1,0 +1,49 @@
+"""Engine of a run: in memory, or on disk where a table does not fit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from shoal.errors import ParameterError
+from shoal.flow.stages.batches import can_be_batched, files_of
+from shoal.flow.stages.table_sizes import size_in_memory
+from shoal.locations import Place
+from shoal.memory import ceiling
+from shoal.types.protocols import Sink
+
+ENGINES = ("memory", "disk")
+_NEEDED = 16  # bytes that a run in memory takes at its peak, for each byte of the table
+
+
+def engine_for(source: Place, sink: Sink | None, engine: str | None, memory: str | int | None) -> str:
+    """Return the engine: as named, or by what a run in memory would take.
+
+    A folder is always protected on disk; a format that cannot be read or written in batches always in memory.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such engine, or the place cannot be protected by it.
+    """
+    if engine is not None and engine not in ENGINES:
+        raise ParameterError(f"protect: engine must be {' or '.join(ENGINES)}, got {engine!r}. Choose one of these.")
+    limit = ceiling(memory, "memory")
+    folder = isinstance(source.at, Path) and source.at.is_dir()
+    possible = can_be_batched(source) and (sink is None or sink.batched)
+    if engine == "disk" and not possible:
+        raise ParameterError(
+            f"{source.name}: engine = disk needs Parquet or text files on both sides, or folders of them. Convert the "
+            "input, or choose another output."
+        )
+    if engine == "memory" and folder:
+        raise ParameterError(f"{source.name}: a folder is protected by engine = disk. Leave out engine.")
+    if engine is not None:
+        return engine
+    if not possible or not isinstance(source.at, Path):
+        return "memory"
+    return "disk" if folder or needed_in_memory(source.at) > limit else "memory"
+
+
+def needed_in_memory(path: Path) -> int:
+    """Estimate the bytes that protecting a file in memory takes at its peak."""
+    return _NEEDED * size_in_memory(files_of(path))
