@@ -46,3 +46,16 @@ def test_cells_of_several_columns_are_kept_apart() -> None:
     rows = pa.table({"a": ["x", "xy", None, ""], "b": ["yz", "z", "", None]})
     assert len(set(row_digests(rows, ["a", "b"]).tolist())) == 4
     assert len(set(row_digests(rows, []).tolist())) == 1
+
+
+def test_a_digest_does_not_depend_on_the_other_rows_of_its_batch() -> None:
+    columns = {
+        "number": pa.array([1.5, None, 2.5, None, -3.0]),
+        "text": pa.array(["x", "", None, "more than eight bytes", "l" * 100]),
+        "category": pa.array(["a", None, "bb", "a", "c" * 70]).dictionary_encode(),
+        "flag": pa.array([True, None, False, True, None]),
+    }
+    for name, cells in columns.items():
+        table = pa.table({name: cells})
+        alone = [int(row_digests(table.slice(row, 1), [name])[0]) for row in range(len(cells))]
+        assert row_digests(table, [name]).tolist() == alone, name

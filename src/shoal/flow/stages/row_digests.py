@@ -36,12 +36,17 @@ def row_digests(table: pa.Table, names: Sequence[str]) -> NDArray[np.uint64]:
             here = found[at : at + len(part)]
             for words in _words(part):
                 here ^= words
-                here *= _ODD[0]
-                here ^= here >> np.uint64(29)
-                here *= _ODD[1]
-                here ^= here >> np.uint64(32)
+                _mix(here)
             at += len(part)
     return found
+
+
+def _mix(words: NDArray[np.uint64]) -> None:
+    """Spread the bits of words, in place."""
+    words *= _ODD[0]
+    words ^= words >> np.uint64(29)
+    words *= _ODD[1]
+    words ^= words >> np.uint64(32)
 
 
 class ColumnDigests:
@@ -95,7 +100,7 @@ def occurrences(some: pa.Table, batches: Iterable[pa.Table], names: Sequence[str
 
 
 def _words(cells: pa.Array) -> Iterator[NDArray[np.uint64]]:
-    """Yield the cells as 64-bit words, and whether they are missing if some are."""
+    """Yield the cells as 64-bit words, as many for each cell; what they are must not depend on other cells."""
     kind = cells.type
     if isinstance(kind, pa.BaseExtensionType):
         yield from _words(cells.storage)
@@ -106,8 +111,6 @@ def _words(cells: pa.Array) -> Iterator[NDArray[np.uint64]]:
     missing = np.asarray(cells.is_null()) if cells.null_count else None
     for words in _plain_words(cells):
         yield words if missing is None else np.where(missing, _MISSING, words)
-    if missing is not None:
-        yield missing.astype(np.uint64)
 
 
 def _plain_words(cells: pa.Array) -> Iterator[NDArray[np.uint64]]:
@@ -117,9 +120,9 @@ def _plain_words(cells: pa.Array) -> Iterator[NDArray[np.uint64]]:
     if pa.types.is_boolean(kind):
         cells, kind = cells.cast(pa.uint8()), pa.uint8()
     if pa.types.is_string(kind) or pa.types.is_binary(kind):
-        yield from _of_text(cells, np.dtype(np.int32))
+        yield _of_text(cells, np.dtype(np.int32))
     elif pa.types.is_large_string(kind) or pa.types.is_large_binary(kind):
-        yield from _of_text(cells, np.dtype(np.int64))
+        yield _of_text(cells, np.dtype(np.int64))
     elif pa.types.is_nested(kind) or not _is_fixed(kind):
         yield _of_objects([repr(value).encode("utf-8", "surrogatepass") for value in cells.to_pylist()])
     else:
@@ -146,23 +149,30 @@ def _of_bytes(rows: NDArray[np.uint8]) -> Iterator[NDArray[np.uint64]]:
     yield from np.ascontiguousarray(padded.view(np.uint64).T)
 
 
-def _of_text(cells: pa.Array, offset: np.dtype[np.signedinteger]) -> Iterator[NDArray[np.uint64]]:
-    """Yield the lengths of texts and their bytes; of long ones, a digest."""
+def _of_text(cells: pa.Array, offset: np.dtype[np.signedinteger]) -> NDArray[np.uint64]:
+    """Return a digest of each text, of its own bytes alone."""
     n = len(cells)
     ends = np.frombuffer(cells.buffers()[1], offset)[cells.offset : cells.offset + n + 1].astype(np.int64)
-    lengths = np.diff(ends)
-    yield lengths.astype(np.uint64)
-    longest = int(lengths.max(initial=0))
-    if not longest:
-        return
-    if longest > _LONGEST:
-        whole = memoryview(cells.buffers()[2])
-        yield _of_objects([bytes(whole[a:b]) for a, b in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)])
-        return
-    data = np.frombuffer(cells.buffers()[2], np.uint8)
-    places = np.arange(longest)
-    at = np.minimum(ends[:-1, None] + places, len(data) - 1)
-    yield from _of_bytes(np.where(places < lengths[:, None], data[at], np.uint8(0)))
+    begins, lengths = ends[:-1], np.diff(ends)
+    found = lengths.astype(np.uint64)
+    if not n or not lengths.any():
+        return found
+    held = cells.buffers()[2]
+    long = np.flatnonzero(lengths > _LONGEST)
+    if len(long):
+        whole = memoryview(held)
+        found[long] = _of_objects([bytes(whole[begins[i] : begins[i] + lengths[i]]) for i in long.tolist()])
+    short = np.where(lengths > _LONGEST, 0, lengths)
+    data, places = np.frombuffer(held, np.uint8), np.arange(8)
+    for first in range(0, int(short.max(initial=0)), 8):
+        rows = np.flatnonzero(short > first)
+        at = begins[rows, None] + first + places
+        inside = at < (begins + short)[rows, None]
+        eight = np.where(inside, data[np.minimum(at, len(data) - 1)], np.uint8(0))
+        own = found[rows] ^ np.ascontiguousarray(eight).view(np.uint64)[:, 0]
+        _mix(own)
+        found[rows] = own
+    return found
 
 
 def _of_objects(texts: list[bytes]) -> NDArray[np.uint64]:
