@@ -47,10 +47,10 @@ def parse_size(text: str, owner: str = "memory") -> int:
 def gigabytes(size: int) -> str:
     """Return a size for people.
 
-    >>> gigabytes(2_140_000_000), gigabytes(4096)
-    ('2.1 GB', '0.1 GB')
+    >>> gigabytes(2_140_000_000), gigabytes(64_000_000), gigabytes(4096)
+    ('2.1 GB', '64 MB', '1 MB')
     """
-    return f"{max(size / 1e9, 0.1):,.1f} GB"
+    return f"{size / 1e9:,.1f} GB" if size >= 1e9 else f"{max(size / 1e6, 1):,.0f} MB"
 
 
 def ceiling(given: str | int | None = None, owner: str = "memory") -> int:
