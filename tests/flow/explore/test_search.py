@@ -54,6 +54,7 @@ def test_a_signal_ends_the_search_and_what_has_finished_is_written(
     lines = []
     while sum(line.startswith("[") for line in lines) < 2:  # lines, because there is no terminal
         lines.append(process.stderr.readline())
+        assert lines[-1], lines  # it ended too early
     assert "mdav, k = " in lines[-1]
     process.send_signal(sign)
     since = time.monotonic()
