@@ -6,7 +6,13 @@ and does not come from here.
 
 from __future__ import annotations
 
+import hashlib
 import secrets
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 def fresh(size: int = 32) -> bytes:
@@ -16,3 +22,14 @@ def fresh(size: int = 32) -> bytes:
     (32, False)
     """
     return secrets.token_bytes(size)
+
+
+def stream(key: bytes, what: str, n: int) -> NDArray[np.uint64]:
+    """Return n random numbers for a purpose, which cannot be computed without the key.
+
+    >>> bool((stream(b"key", "rows", 3) == stream(b"key", "rows", 3)).all())
+    True
+    """
+    import numpy as np
+
+    return np.frombuffer(hashlib.shake_256(key + what.encode()).digest(8 * n), "<u8")

@@ -19,7 +19,7 @@ from shoal.errors import DataError, ParameterError, listing
 from shoal.flow.classes.form import form
 from shoal.flow.evidence.receipt import Receipt
 from shoal.flow.gate.attacks import as_released, notes_in, run_attacks, with_parsed
-from shoal.flow.large_tables import ROWS, LargePair, MatchedSample, complete_in, count_records, too_large
+from shoal.flow.large_tables import ROWS, LargePair, MatchedSample, complete_in, too_large
 from shoal.flow.protect.anonymise import plan_for
 from shoal.flow.protect.row_order import lined_up, rows_in
 from shoal.flow.stages.batch_tables import schema_of_batches
@@ -142,7 +142,7 @@ def _sampled_case(asked: AttackRequest) -> Case:
 
 
 def _paired(before: Batches, after: Batches, asked: AttackRequest) -> LargePair:
-    n, released = count_records(before), count_records(after)
+    n, released = before.count_records(), after.count_records()
     if asked.receipt is not None:
         return LargePair(before, after, rows_in(Receipt.read(asked.receipt), n, released), n, released)
     rows = complete_in(before, asked.recipe)

@@ -17,7 +17,7 @@ from shoal import progress
 from shoal.errors import DataError, ParameterError, SchemaError, raise_all
 from shoal.flow.evidence.receipt import Receipt
 from shoal.flow.exact_losses import exact_losses
-from shoal.flow.large_tables import LargePair, complete_in, count_records, too_large
+from shoal.flow.large_tables import LargePair, complete_in, too_large
 from shoal.flow.protect.row_order import lined_up, rows_in
 from shoal.flow.stages.batch_tables import kinds_of_batches
 from shoal.flow.stages.batches import Batches, batches_of, first_file, read_whole
@@ -282,7 +282,7 @@ _EXACT = ("sse", "il_sse")  # measures whose sums over all records are known
 
 def _paired(before: Batches, after: Batches, asked: Compared) -> LargePair:
     """Match the rows of tables that are read in batches: by row, or by receipt."""
-    n, released = count_records(before), count_records(after)
+    n, released = before.count_records(), after.count_records()
     if asked.receipt is not None:
         return LargePair(before, after, rows_in(asked.receipt, n, released), n, released)
     rows = None if asked.recipe is None else complete_in(before, asked.recipe)

@@ -49,13 +49,6 @@ def too_large(places: Sequence[Place], memory: int) -> bool:
     return not fits(paths, memory)
 
 
-def count_records(batches: Batches) -> int:
-    """Return the number of records of a table; text files are read for it."""
-    if batches.records is not None:
-        return batches.records
-    return sum(table.num_rows for table in batches.read(batches.arrow.names[:1], ROWS))
-
-
 def complete_in(batches: Batches, recipe: Recipe) -> NDArray[np.int64] | None:
     """Return the rows of released records, if a recipe excludes some; None: all are released."""
     if recipe.when_missing != "exclude":

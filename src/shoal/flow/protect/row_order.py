@@ -5,7 +5,6 @@ In a file sorted by income, the position of a row reveals its income, whatever v
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -108,16 +107,11 @@ def permutation(n: int, households: NDArray[np.int64] | None = None) -> NDArray[
     [0, 1, 2, 3]
     """
     key = secret.fresh()
-    order = np.argsort(_stream(key, "rows", n))
+    order = np.argsort(secret.stream(key, "rows", n))
     if households is None or np.count_nonzero(np.diff(households)) != households.max():
         return order
-    place = np.argsort(np.argsort(_stream(key, "households", int(households.max()) + 1)))
+    place = np.argsort(np.argsort(secret.stream(key, "households", int(households.max()) + 1)))
     return order[np.argsort(place[households[order]], kind="stable")]
-
-
-def _stream(key: bytes, what: str, n: int) -> NDArray[np.uint64]:
-    """Return random numbers that cannot be computed without the key."""
-    return np.frombuffer(hashlib.shake_256(key + what.encode()).digest(8 * n), "<u8")
 
 
 def _repeated(receipt: Receipt, n: int, kept: NDArray[np.int64] | None) -> RowOrder:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -159,21 +158,16 @@ def shuffled(tables: Iterator[pa.Table], records: int, folder: Path) -> Iterator
             dictionaries = [(one.name, one.type) for one in table.schema if pa.types.is_dictionary(one.type)]
         plain = with_columns(table, {name: table.column(name).cast(kind.value_type) for name, kind in dictionaries})
         runs = runs or Runs(folder / "shuffled", plain.schema, count)
-        drawn = _stream(key, f"bucket {number}", plain.num_rows)
+        drawn = secret.stream(key, f"bucket {number}", plain.num_rows)
         runs.append(plain, (drawn % np.uint64(count)).astype(np.int32))
     assert runs is not None  # there are rows
     runs.finish()
     for bucket in range(count):
         table = runs.read(bucket)
-        order = np.argsort(_stream(key, f"order {bucket}", table.num_rows))
+        order = np.argsort(secret.stream(key, f"order {bucket}", table.num_rows))
         table = table.take(order)
         yield with_columns(table, {name: table[name].dictionary_encode().cast(kind) for name, kind in dictionaries})
     runs.remove()
-
-
-def _stream(key: bytes, what: str, n: int) -> NDArray[np.uint64]:
-    """Return random numbers that cannot be computed without the key."""
-    return np.frombuffer(hashlib.shake_256(key + what.encode()).digest(8 * n), "<u8")
 
 
 def parted(table: pa.Table) -> tuple[pa.Table, pa.Table]:
