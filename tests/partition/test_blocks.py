@@ -1,4 +1,4 @@
-"""Blocks: cut as transcribed, each partitioned by MDAV and exchanges, and mended so that the loss never rises."""
+"""Blocks: cut as transcribed, each partitioned by MDAV and exchanges, and refined so that the loss never rises."""
 
 from __future__ import annotations
 

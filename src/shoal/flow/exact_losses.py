@@ -19,7 +19,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal import progress
-from shoal.flow.engines.disk.columns import QuasiColumn, Skeleton, scalings_for
+from shoal.flow.engines.blockwise.columns import QuasiColumn
+from shoal.flow.engines.blockwise.scaling import Skeleton, scalings_for
 from shoal.flow.engines.disk.survey import Survey, survey
 from shoal.flow.large_tables import ROWS, LargePair
 from shoal.flow.stages.batch_tables import BatchReader
@@ -71,7 +72,7 @@ def exact_losses(pair: LargePair, schema: Schema, missing: str, scratch: Path) -
     recipe = Recipe(quasi=names, row_order="keep", when_missing=missing)
     found = survey(lambda: _released_rows(pair, reader), own, recipe, scratch, pair.records)
     skeleton = Skeleton.of(found.columns, missing)
-    scalings = scalings_for("standard", skeleton, found.columns, found.parts)
+    scalings = scalings_for("standard", skeleton, found.columns, found.over)
     columns = [
         _column(c, a, scalings.get(c.name), missing, scratch / f"column-{at}")
         for at, (c, a) in enumerate(zip(found.columns, skeleton.attributes, strict=True))

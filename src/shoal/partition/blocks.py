@@ -1,4 +1,4 @@
-"""Blocks: a large table partitioned block by block on all cores, with the seams mended afterwards."""
+"""Blocks: a large table partitioned block by block on all cores, with classes refined across their borders."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 _ROUNDS = {"fast": 0, "default": 1, "best": 4}
 _MOVES = {"fast": (0, 0), "default": (6, 6), "best": (60, 40)}  # per record and round: while cooling, and then
 _SEARCH = {"fast": (10, 4), "default": (16, 10), "best": (24, 20)}  # neighbouring classes, and sweeps
-_PIECE = 2_500  # records that MDAV partitions at once where it is to be fast: exchanges mend the seams
+_PIECE = 2_500  # records that MDAV partitions at once where it is to be fast: exchanges make up for the seams
 _SMALLEST = 8  # a block holds at least this part of `size`: one eighth
 
 
 @dataclass(frozen=True)
 class Blocks(Checked, Partitioner):
-    """Cut space into blocks, partition each by MDAV, and mend the seams in rotated blocks of whole classes.
+    """Cut space into blocks, partition each by MDAV, and refine whole classes in rotated blocks.
 
     A sample of the records is cut in two across its widest side, each part again, and so on; the cuts divide all
     records into blocks. In each, MDAV forms classes, and records change places between neighbouring classes as long as
@@ -41,7 +41,7 @@ class Blocks(Checked, Partitioner):
     points.
 
     **Departures.** [SMDM06] cut large tables into blocks by a 2^d-tree. Here cuts are at medians of a sample, across
-    one side at a time, and seams are mended. Blocks of attributes, as in [N14], are something else.
+    one side at a time, and classes are refined across seams. Blocks of attributes, as in [N14], are something else.
 
     References: [SMDM06], [DT05].
 
@@ -57,9 +57,9 @@ class Blocks(Checked, Partitioner):
     k: Annotated[int, Param("Smallest number of records in a class.", low=2)]
     size: Annotated[int, Param("Average number of records in a block.", low=1)] = 100_000
     rounds: Annotated[
-        int | None, Param("Rounds of mending across the borders of blocks; default: by effort.", low=0, high=100)
+        int | None, Param("Rounds of refinement across the borders of blocks; default: by effort.", low=0, high=100)
     ] = None
-    effort: Annotated[Literal["fast", "default", "best"], Param("Effort of mending: 0, 1 or 4 rounds.")] = "default"
+    effort: Annotated[Literal["fast", "default", "best"], Param("Effort of refinement: 0, 1 or 4 rounds.")] = "default"
     whole: bool = field(default=False, repr=False)  #: whether equal records stay in one class; not a parameter
 
     def partition(self, points: Points, rng: np.random.Generator) -> Partition:
@@ -76,8 +76,8 @@ class Blocks(Checked, Partitioner):
 
         size = max(self.size, self.k)
         rounds = _ROUNDS[self.effort] if self.rounds is None else self.rounds
-        form, mend = partial(self._form, n < 2 * size), partial(self._mend, seed)
-        return Blockwise(max(n // size, 1), max(size // _SMALLEST, self.k), form, mend, rounds)
+        form, refine = partial(self._form, n < 2 * size), partial(self._refine, seed)
+        return Blockwise(max(n // size, 1), max(size // _SMALLEST, self.k), form, refine, rounds)
 
     def _form(
         self, alone: bool, number: int, x: NDArray[np.float64] | Coded, people: NDArray[np.int64] | None
@@ -92,7 +92,7 @@ class Blocks(Checked, Partitioner):
         labels = mdav_in_pieces(x, self.k, max(_PIECE, 25 * self.k)) if quick else mdav(x, self.k)[0]
         return self._finished(x, people, self._exchanged(x, labels))
 
-    def _mend(
+    def _refine(
         self,
         seed: int,
         turn: int,

@@ -144,19 +144,19 @@ def test_blocks_of_codes_hold_their_share_and_do_not_depend_on_rows() -> None:
         assert set(shuffled[other[begin:end]]) == set(order[begin:end])
 
 
-def test_blocks_of_codes_are_mended_and_do_not_depend_on_rows() -> None:
+def test_blocks_of_codes_are_refined_and_do_not_depend_on_rows() -> None:
     x = codes.table(6, 1000, 60)
     stores = {rounds: Memory(x) for rounds in (0, 2)}
     for rounds, store in stores.items():
         partition_in_blocks(store, Blocks(k=5, size=200, rounds=rounds).blockwise(1000, 1))
-    plain, mended = (store.labels.astype(np.int64) for store in stores.values())
-    assert np.bincount(mended).min() >= 5
-    assert np.bincount(mended).max() <= 9
-    assert sse(x, mended) < sse(x, plain)
+    plain, refined = (store.labels.astype(np.int64) for store in stores.values())
+    assert np.bincount(refined).min() >= 5
+    assert np.bincount(refined).max() <= 9
+    assert sse(x, refined) < sse(x, plain)
     shuffled = np.random.default_rng(2).permutation(1000)
     other = Memory(x[shuffled])
     partition_in_blocks(other, Blocks(k=5, size=200, rounds=2).blockwise(1000, 1))
     vector = np.unique(np.column_stack(x.sort_keys()), axis=0, return_inverse=True)[1].reshape(-1)
     once = np.bincount(vector)[vector[shuffled]] == 1  # copies are told apart by row
-    pairs = set(zip(mended[shuffled][once], other.labels[once], strict=True))
+    pairs = set(zip(refined[shuffled][once], other.labels[once], strict=True))
     assert len(pairs) == len(set(other.labels[once]))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 WORTH_TIMING = 0.3  #: processor seconds of a run from which kernels are timed on samples …
 LONG = 1.0  #: … unless all that matters is whether it takes long
-_MENDED = 5_000.0  # nanoseconds for a record in a round of repair between blocks
+_ROUND = 5_000.0  # nanoseconds for a record in a round of repair between blocks
 _USUAL, _USUAL_CODED = 1.4, 2.4  # how many times as long as counted first classes take, where no clock is read
 _ORDERS = 8  # partitions of `t_first` with several confidential attributes
 _ROUNDS = {"fast": 1, "default": 2, "best": 8}
@@ -38,7 +38,7 @@ class Estimate(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A step in forming classes: method, refine, close, unite, merge, mend, equal or sort."""
+    """A step in forming classes: method, refine, close, unite, merge, rounds, equal or sort."""
 
     kind: str
     what: str = ""  #: the method, or the effort
@@ -133,7 +133,7 @@ def _of_method(recipe: Recipe, points: Points, *, demanding: bool) -> list[Step]
     if recipe.method == "t_close_merge":
         return [first, Step("merge", recipe.method)]
     if recipe.method == "blocks":
-        return [Step("method", "mdav"), Step("mend", effort)]
+        return [Step("method", "mdav"), Step("rounds", effort)]
     if recipe.method == "t_close_anneal":
         return [first, Step("merge"), Step("unite", effort)]
     if not demanding or recipe.method != "auto":
@@ -171,9 +171,9 @@ def _searching(points: Points, recipe: Recipe, step: Step, rates: Rates) -> floa
         atoms = max(n // k, 1)
         work = effort_for(step.what, x, atoms, max(len(points.confidential), 1))
         return rates.unions * costs.of_unions(x, k, work, size) + atoms * rates.look_up(atoms, coded=coded)
-    if step.kind == "mend":
+    if step.kind == "rounds":
         rounds = recipe.set.get("rounds")
-        return n * _MENDED * (rounds if isinstance(rounds, int) else _ROUNDS[step.what])
+        return n * _ROUND * (rounds if isinstance(rounds, int) else _ROUNDS[step.what])
     if step.kind == "equal":
         return rates.table * n * UNITS.equal + _settling(points, rates)
     merge = UNITS.merge_all_coded if step.what else UNITS.merge_coded

@@ -10,8 +10,8 @@ from typing import Any
 
 from shoal import progress
 from shoal.errors import ShoalError, raise_together
+from shoal.flow.engines.blockwise.plan import blocks_of, refuse_in_blocks
 from shoal.flow.engines.disk.needs import needs_of, refuse_full_disk
-from shoal.flow.engines.disk.plan import blocks_of, refuse_on_disk
 from shoal.flow.plan.engine import engine_for
 from shoal.flow.plan.estimate import Estimate
 from shoal.flow.plan.plan import Plan, make_plan
@@ -118,7 +118,7 @@ def _planned_on_disk(
     batches = open_batches(source, recipe, textual=textual)
     schema = schema_for(next(batches.read(rows=_FIRST_ROWS)), recipe, batches.dialect)
     needs = needs_of(batches, recipe, textual=textual)
-    faults += _refused([partial(refuse_on_disk, recipe, certify=certify)])
+    faults += _refused([partial(refuse_in_blocks, recipe, certify=certify)])
     if target is not None and isinstance(target.at, Path):
         faults += _refused([partial(refuse_full_disk, needs, target.at)])
     found, plan = Planned(needs.records, 0, schema), None

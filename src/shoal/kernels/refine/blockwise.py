@@ -11,8 +11,9 @@ value. So the classes are the same in every store, and for any order of rows.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -39,6 +40,7 @@ Points = np.ndarray | Coded
 People = np.ndarray | None  #: the person of each record, by number; None: every record is one
 Work = Callable[[int, Points, People, np.ndarray], tuple[np.ndarray, np.ndarray]]
 #: number of a block, its records in order of value, their people, their classes so far → classes from 0, and means
+T = TypeVar("T")
 
 
 class Store(Protocol):
@@ -47,14 +49,17 @@ class Store(Protocol):
     def __len__(self) -> int:
         """Return the number of records."""
 
-    def parts(self) -> Iterator[Points]:
-        """Yield all records, part by part."""
+    def map(self, work: Callable[[Points], T]) -> Iterable[T]:
+        """Yield what `work` returns for each part of the records."""
 
     def group(self, assign: Callable[[Points, np.ndarray], np.ndarray], count: int) -> None:
         """Put the records into blocks: `assign` takes some of them and their classes, and returns their blocks."""
 
-    def run(self, work: Work, done: Callable[[int], None]) -> list[np.ndarray]:
-        """Call `work` for every block, keep the classes, numbered block after block, and return the means of each."""
+    def run(self, work: Work, done: Callable[[int], None], *, last: bool) -> list[np.ndarray]:
+        """Call `work` for every block, keep the classes, numbered block after block, and return the means of each.
+
+        `last` tells that no other round follows.
+        """
 
 
 class Memory:
@@ -69,10 +74,10 @@ class Memory:
     def __len__(self) -> int:
         return len(self.labels)
 
-    def parts(self) -> Iterator[Points]:
-        """Yield all records, part by part."""
+    def map(self, work: Callable[[Points], T]) -> Iterator[T]:
+        """Yield what `work` returns for each part of the records."""
         for begin in range(0, len(self), _PART):
-            yield self.x[begin : begin + _PART]
+            yield work(self.x[begin : begin + _PART])
 
     def group(self, assign: Callable[[Points, np.ndarray], np.ndarray], count: int) -> None:
         """Sort the rows by block."""
@@ -83,7 +88,7 @@ class Memory:
         self._order = np.argsort(block, kind="stable").astype(np.int32)
         self._bounds = np.concatenate(([0], np.cumsum(np.bincount(block, minlength=count))))
 
-    def run(self, work: Work, done: Callable[[int], None]) -> list[np.ndarray]:
+    def run(self, work: Work, done: Callable[[int], None], *, last: bool) -> list[np.ndarray]:
         """Run every block, as many at a time as there are threads."""
         blocks = [self._order[begin:end] for begin, end in itertools.pairwise(self._bounds)]
 
@@ -110,14 +115,14 @@ class Blockwise(NamedTuple):
     blocks: int  #: intended number of blocks
     least: int  #: fewest records of a block
     form: Callable[[int, Points, People], np.ndarray]  #: number of a block, records, people → classes
-    mend: Callable[[int, int, Points, People, np.ndarray], np.ndarray]  #: the turn first, classes last → better ones
-    rounds: int  #: how often the seams are moved and mended
+    refine: Callable[[int, int, Points, People, np.ndarray], np.ndarray]  #: the turn first, classes last → better ones
+    rounds: int  #: how often whole classes are put into other blocks and refined there
 
 
 def partition_in_blocks(store: Store, how: Blockwise) -> int:
     """Partition the records of a store; return the number of classes.
 
-    Guarantee: that of `form` and `mend`, whose classes are kept as they are. Complexity: that of both, and O(n·d) for
+    Guarantee: that of `form` and `refine`, whose classes are kept as they are. Complexity: that of both, and O(n·d) for
     each round.
     """
     cuts = cuts_for(store, how.blocks, how.least)
@@ -129,7 +134,7 @@ def partition_in_blocks(store: Store, how: Blockwise) -> int:
         return labels, _means(x, labels, 1, turns)
 
     store.group(lambda x, _: block_of(cuts, x), cuts.blocks)
-    means = store.run(first, lambda done: report(done, total))
+    means = store.run(first, partial(_report, 0, total), last=turns == 0)
     before = cuts.blocks
     for turn in range(1, turns + 1):
         block, count = _of_classes(means, cuts.blocks + turn)
@@ -138,12 +143,17 @@ def partition_in_blocks(store: Store, how: Blockwise) -> int:
         def again(
             number: int, x: Points, people: People, labels: np.ndarray, turn: int = turn
         ) -> tuple[np.ndarray, np.ndarray]:
-            labels = how.mend(turn, number, x, people, labels)
+            labels = how.refine(turn, number, x, people, labels)
             return labels, _means(x, labels, turn + 1, turns)
 
-        means = store.run(again, lambda done, before=before: report(before + done, total))  # type: ignore[misc]
+        said = partial(_report, before, total)
+        means = store.run(again, said, last=turn == turns)
         before += count
     return sum(map(len, means))
+
+
+def _report(before: int, total: int, done: int) -> None:
+    report(before + done, total)
 
 
 def _means(x: Points, labels: np.ndarray, turn: int, turns: int) -> np.ndarray:
@@ -156,18 +166,25 @@ def cuts_for(store: Store, count: int, least: int) -> Cuts:
     if count <= 1:
         return cut_tree(Sample(np.zeros((1, 1)), np.ones(1, np.int64)), 1)
     share = sampled_share(len(store), count)
-    samples = []
-    for x in store.parts():
-        rows = chosen(x, share)
-        samples.append(merged_sample([Sample(x[rows], np.ones(len(rows), np.int64))]) if len(rows) else None)
-    found = [one for one in samples if one is not None]
+    found = [one for one in store.map(partial(_sampled, share)) if one is not None]
     if not found:
         return cut_tree(Sample(np.zeros((1, 1)), np.ones(1, np.int64)), 1)
     cuts = cut_tree(merged_sample(found), count)
     records = np.zeros(cuts.blocks, np.int64)
-    for x in store.parts():
-        records += np.bincount(block_of(cuts, x), minlength=cuts.blocks)
+    for held in store.map(partial(_records_of_blocks, cuts)):
+        records += held
     return without_small(cuts, records, least)
+
+
+def _sampled(share: float, x: Points) -> Sample | None:
+    """Return the sample of a part of the records; None if it is empty."""
+    rows = chosen(x, share)
+    return merged_sample([Sample(x[rows], np.ones(len(rows), np.int64))]) if len(rows) else None
+
+
+def _records_of_blocks(cuts: Cuts, x: Points) -> np.ndarray:
+    """Return how many records of a part are in each block."""
+    return np.bincount(block_of(cuts, x), minlength=cuts.blocks)
 
 
 def _of_classes(means: list[np.ndarray], count: int) -> tuple[np.ndarray, int]:

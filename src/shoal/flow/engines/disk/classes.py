@@ -11,22 +11,21 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from shoal.errors import ParameterError
-from shoal.flow.classes.improve import canonical, improved
 from shoal.flow.classes.strata import joint_note
-from shoal.flow.engines.disk.atoms import unite_on_disk
-from shoal.flow.engines.disk.class_values import Released, owners_of, release_block, variation_of
-from shoal.flow.engines.disk.encoding import Encoded, encoding_of
+from shoal.flow.engines.blockwise.block import Atoms
+from shoal.flow.engines.blockwise.class_values import Released, owners_of, release_block, variation_of
+from shoal.flow.engines.blockwise.encoding import Encoded, encoding_of
+from shoal.flow.engines.blockwise.facts import ROW, STRATUM
+from shoal.flow.engines.blockwise.method import Whole, way_to_partition
+from shoal.flow.engines.blockwise.plan import DISK
+from shoal.flow.engines.blockwise.unite import atoms_of_block, united_classes
 from shoal.flow.engines.disk.runs import Runs
-from shoal.flow.engines.disk.store import ROW, Atoms, DiskStore
-from shoal.flow.engines.disk.survey import STRATUM, Survey
+from shoal.flow.engines.disk.store import DiskStore
+from shoal.flow.engines.disk.survey import Survey
 from shoal.flow.plan.plan import Plan
 from shoal.flow.stages.values import read_as_missing, refuse_codes
-from shoal.kernels.refine.blockwise import Blockwise, partition_in_blocks
-from shoal.parameters import build
-from shoal.partition.auto import LARGE, in_blocks
-from shoal.partition.blocks import Blocks
-from shoal.types import Coded, Confidential, Points, Resolution
+from shoal.kernels.refine.blockwise import partition_in_blocks
+from shoal.types import Confidential, Resolution
 
 
 @dataclass(eq=False)
@@ -50,7 +49,7 @@ def form_on_disk(plan: Plan, found: Survey, confidential: tuple[Confidential, ..
 
     `confidential` are the values that requirements are about, in the order of the records.
     """
-    encoded = encoding_of(plan, found)
+    encoded = encoding_of(plan, found, found.over)
     labels = np.zeros(found.records, np.int32)
     rng = np.random.default_rng(plan.recipe.seed)
     seed = None if found.strata is None else int(rng.integers(1 << 60))  # the same in every stratum
@@ -81,13 +80,25 @@ def _partition(
     notes: list[str],
 ) -> Atoms:
     """Partition the records of a store; return the classes before any were united."""
-    how, note = _blockwise(plan, encoded, len(store), rng)
+    how, note = way_to_partition(plan, encoded.like(), len(store), rng, DISK)
     partition_in_blocks(store, how)
     atoms = store.atoms()
     if confidential:
-        unite_on_disk(plan, encoded, store, confidential, int(rng.integers(1 << 60)))
-    notes += how.form.notes if isinstance(how.form, _Whole) else [note]
+        _unite(plan, encoded, store, confidential, int(rng.integers(1 << 60)))
+    notes += how.form.notes if isinstance(how.form, Whole) else [note]
     return atoms
+
+
+def _unite(plan: Plan, encoded: Encoded, store: DiskStore, confidential: tuple[Confidential, ...], seed: int) -> None:
+    """Unite the classes of a store until every requirement holds."""
+    blocks = (
+        atoms_of_block(encoded.points(table), labels, table.column(ROW).to_numpy())[0]
+        for _, table, labels in store.blocks()
+    )
+    if (found := united_classes(plan, blocks, confidential, seed)) is not None:
+        into, sizes = found
+        store.relabel(into)
+        store.regroup(sizes)
 
 
 def _strata(found: Survey, folder: Path) -> Iterator[tuple[Callable[[], Iterator[pa.Table]], int]]:
@@ -114,54 +125,6 @@ def _strata(found: Survey, folder: Path) -> Iterator[tuple[Callable[[], Iterator
 def _shift(labels: NDArray[np.int32], source: Callable[[], Iterator[pa.Table]], by: int) -> None:
     for table in source():
         labels[table.column(ROW).to_numpy()] += by
-
-
-def _blockwise(plan: Plan, encoded: Encoded, records: int, rng: np.random.Generator) -> tuple[Blockwise, str]:
-    """Return how the records are partitioned, as the plan's method would in memory, and a note on it."""
-    method, recipe, like = plan.method, plan.recipe, encoded.like()
-    if isinstance(method, Blocks):
-        return method.blockwise(records, int(rng.integers(1 << 60))), ""
-    if not in_blocks(like, records):
-        if plan.requirements or recipe.t is not None:
-            raise ParameterError(
-                f"Disk engine: with t or require, tables and strata must have {LARGE:,} records or more, got "
-                f"{records:,}. Leave out --engine, so that they are protected in memory."
-            )
-        return Blockwise(1, 1, _Whole(plan, rng), _as_it_is, 0), ""
-    effort = "fast" if recipe.t is not None else recipe.effort or "default"  # t unites several classes anyway
-    chosen = replace(build(Blocks, {"k": method.k, "effort": effort}), whole=recipe.attacker == "algorithm")
-    size = f"{records:,} records of {like.shape[1]} {'columns' if isinstance(like, Coded) else 'coordinates'}"
-    demanding = recipe.t is not None or bool(plan.requirements) or recipe.subject is not None
-    united = f", with classes united with effort {recipe.effort or 'default'}" if demanding else ""
-    note = f"auto chose blocks with effort {effort}{united}: {size}"
-    return chosen.blockwise(records, int(rng.integers(1 << 60))), note
-
-
-class _Whole:
-    """The partition of a table of one block, as in memory."""
-
-    def __init__(self, plan: Plan, rng: np.random.Generator) -> None:
-        recipe, method = plan.recipe, plan.method
-        way = improved(method, recipe.t, recipe.refinement, recipe.attacker, more=plan.repairs)
-        self._way, self._rng = canonical(way, method, recipe.method, recipe.attacker), rng
-        self.notes: list[str] = []
-
-    def __call__(
-        self, number: int, x: NDArray[np.float64] | Coded, people: NDArray[np.int64] | None
-    ) -> NDArray[np.int64]:
-        part = self._way.partition(Points(x, subjects=people), self._rng)
-        self.notes.append(part.note)
-        return part.labels
-
-
-def _as_it_is(
-    turn: int,
-    number: int,
-    x: NDArray[np.float64] | Coded,
-    people: NDArray[np.int64] | None,
-    labels: NDArray[np.int32],
-) -> NDArray[np.int64]:
-    return labels.astype(np.int64)
 
 
 def _joined(

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from shoal.errors import ParameterError
-from shoal.flow.engines.disk.store import SUBJECT
+from shoal.flow.engines.blockwise.facts import SUBJECT
 from shoal.flow.engines.disk.survey import Survey
 from shoal.flow.stages.encode import confidential_columns
 from shoal.flow.stages.summary import Summary, people_tally, value_tallies

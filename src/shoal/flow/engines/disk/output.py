@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,11 +13,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal import secret
+from shoal.flow.engines.blockwise.columns import QuasiColumn
+from shoal.flow.engines.blockwise.facts import ROW, SUBJECT, WEIGHT
+from shoal.flow.engines.blockwise.released_columns import released_columns
 from shoal.flow.engines.disk.classes import Formed
-from shoal.flow.engines.disk.columns import QuasiColumn
 from shoal.flow.engines.disk.runs import Runs
-from shoal.flow.engines.disk.store import ROW, SUBJECT
-from shoal.flow.engines.disk.survey import WEIGHT, Survey
+from shoal.flow.engines.disk.survey import Survey
 from shoal.recipe.recipe import Recipe
 from shoal.types import Kind, Role, Schema, Table, with_columns, without_unused
 
@@ -49,12 +50,7 @@ class Output:
     @property
     def schema(self) -> Schema:
         """Of the released columns."""
-        kept = [one for one in self.found.schema.columns if one.role.leaves]
-        if self.recipe.release_weight == "none":
-            kept = [one for one in kept if one.role is not Role.WEIGHT]
-        elif self.recipe.release_weight == "class":  # the mean of whole weights is not whole
-            kept = [replace(one, kind=Kind.CONTINUOUS) if one.role is Role.WEIGHT else one for one in kept]
-        return Schema(tuple(kept))
+        return released_columns(self.found.schema, self.recipe)
 
     @property
     def in_sample(self) -> NDArray[np.bool_]:

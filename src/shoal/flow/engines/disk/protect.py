@@ -17,15 +17,15 @@ from pyarrow import parquet
 
 from shoal import progress
 from shoal.errors import DataError, GuaranteeError
+from shoal.flow.engines.blockwise.facts import ROW, SUBJECT, WEIGHT
+from shoal.flow.engines.blockwise.plan import refuse_in_blocks
 from shoal.flow.engines.disk.classes import Formed, form_on_disk
 from shoal.flow.engines.disk.demands import demands_on, refuse_memory
 from shoal.flow.engines.disk.gate import check_written
 from shoal.flow.engines.disk.needs import needs_of, refuse_full_disk
 from shoal.flow.engines.disk.output import Output, parted, shuffled
-from shoal.flow.engines.disk.plan import refuse_on_disk
 from shoal.flow.engines.disk.sample import Sample, run_of
-from shoal.flow.engines.disk.store import ROW, SUBJECT
-from shoal.flow.engines.disk.survey import WEIGHT, Survey, survey
+from shoal.flow.engines.disk.survey import Survey, survey
 from shoal.flow.evidence.receipt import of_file
 from shoal.flow.gate.attacks import note_on_order
 from shoal.flow.gate.files import Written, audit_files
@@ -73,7 +73,7 @@ def protect_on_disk(
 
     `finish` is called when the output is audited, before it gets its name: for files that appear with it.
     """
-    refuse_on_disk(recipe, certify=certify, repeat=repeat)
+    refuse_in_blocks(recipe, certify=certify, repeat=repeat)
     with ExitStack() as stack:
         assert isinstance(target.at, Path)  # a database is written from memory
         folder = writes_folder(target, source)

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from itertools import count
 from pathlib import Path
-from typing import NamedTuple
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from shoal.flow.engines.blockwise.block import CLASS, Atoms, BlockFacts, BlockFunction, atoms_in, people_in
+from shoal.flow.engines.blockwise.facts import ROW
 from shoal.flow.engines.disk.runs import Runs
 from shoal.kernels.refine.blockwise import Points, Work
-from shoal.kernels.refine.class_state import arranged
 from shoal.kernels.runtime.jit import thread_pool
-from shoal.types import changes
 
-ROW, SUBJECT = "\0row", "\0subject"  #: row numbers, and keyed digests of people; no column of a table is named so
+T = TypeVar("T")
 _LEAST, _MOST = 1 << 19, 1 << 22  # rows that are sorted by block at a time …
 _EACH = 4_000  # … so many for each block, if possible: short pieces cost more to write and to read
 
@@ -58,10 +57,10 @@ class DiskStore:
     def __len__(self) -> int:
         return self._records
 
-    def parts(self) -> Iterator[Points]:
-        """Yield all records, part by part."""
+    def map(self, work: Callable[[Points], T]) -> Iterator[T]:
+        """Yield what `work` returns for each part of the records."""
         for table in self._source():
-            yield self._points(table)
+            yield work(self._points(table))
 
     def group(self, assign: Callable[[Points, NDArray[np.int32]], NDArray[np.int32]], count: int) -> None:
         """Write the records to blocks."""
@@ -84,30 +83,28 @@ class DiskStore:
         for number in range(runs.count):
             yield from (pa.Table.from_batches([batch]) for batch in runs.parts(number))
 
-    def run(self, work: Work, done: Callable[[int], None]) -> list[NDArray[np.float64]]:
+    def run(self, work: Work, done: Callable[[int], None], *, last: bool) -> list[NDArray[np.float64]]:
         """Run every block, as many at a time as there are threads."""
         assert self.runs is not None  # they are grouped
-        runs = self.runs
+        runs, block = self.runs, BlockFunction(self._points, work)
 
-        def one(number: int) -> tuple[NDArray[np.int64], NDArray[np.float64], bool]:
+        def one(number: int) -> tuple[NDArray[np.int64], BlockFacts]:
             table = runs.read(number)
-            x, rows, people = self._points(table), table.column(ROW).to_numpy(), people_in(table)
-            order = np.argsort(rows)  # equal records are sorted by row, as in memory, not by their place in the block
-            order = order[arranged(x[order], np.arange(len(order)))]
-            x, rows = x[order], rows[order]
-            labels, means = work(number, x, None if people is None else people[order], self.labels[rows])
-            self.labels[rows] = labels
-            return rows, means, bool(changes(x)[labels[1:] != labels[:-1]].all())
+            before = self.labels[table.column(ROW).to_numpy()]
+            formed, facts = block(number, table.append_column(CLASS, pa.array(before)))
+            rows = formed.column(ROW).to_numpy()
+            self.labels[rows] = formed.column(CLASS).to_numpy()
+            return rows, facts
 
         found, classes = [], 0
         self.first = []
         with thread_pool() as pool:
-            for number, (rows, means, together) in enumerate(pool.map(one, range(runs.count))):
+            for number, (rows, facts) in enumerate(pool.map(one, range(runs.count))):
                 self.labels[rows] += classes
-                self.together &= together
+                self.together &= facts.together
                 self.first.append(classes)
-                classes += len(means)
-                found.append(means)
+                classes += len(facts.means)
+                found.append(facts.means)
                 done(number + 1)
         return found
 
@@ -124,7 +121,7 @@ class DiskStore:
         """Return how many people the classes have, before any of them are united."""
         found = Atoms()
         for _, table, labels in self.blocks():
-            found = found.with_more(_atoms_in(labels, people_in(table)))
+            found = found.with_more(atoms_in(labels, people_in(table)))
         return found
 
     def _rows(self) -> Iterator[NDArray[np.int64]]:
@@ -164,33 +161,3 @@ def gathered(tables: Iterable[pa.Table], rows: int) -> Iterator[pa.Table]:
             waiting, count = [], 0
     if waiting:
         yield pa.concat_tables(waiting)
-
-
-class Atoms(NamedTuple):
-    """Classes formed from quasi-identifiers alone: the fewest people of one, and the largest share of one person."""
-
-    fewest: int = sys.maxsize
-    share: float | None = None  #: of the records of an atom; None: everyone has one record
-
-    def with_more(self, other: Atoms) -> Atoms:
-        """Return the figures of these and other classes."""
-        shares = [one.share for one in (self, other) if one.share is not None]
-        return Atoms(min(self.fewest, other.fewest), max(shares, default=None))
-
-
-def _atoms_in(labels: NDArray[np.int64], people: NDArray[np.int64] | None) -> Atoms:
-    sizes = np.bincount(labels)
-    if people is None:
-        return Atoms(int(sizes.min()))
-    count = int(people.max()) + 1
-    pairs, held = np.unique(labels * count + people, return_counts=True)
-    inside = pairs // count
-    return Atoms(int(np.bincount(inside).min()), float((held / sizes[inside]).max()))
-
-
-def people_in(table: pa.Table) -> NDArray[np.int64] | None:
-    """Return the person of each record, by number; those without one share a number. None: every record is one."""
-    if SUBJECT not in table.column_names:
-        return None
-    encoded = table.column(SUBJECT).combine_chunks().dictionary_encode(null_encoding="encode")
-    return np.asarray(encoded.indices.to_numpy(), np.int64)

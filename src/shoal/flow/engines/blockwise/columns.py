@@ -7,7 +7,7 @@ are divided into batches.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,20 +17,13 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal import registry
-from shoal.errors import DataError, raise_all
-from shoal.flow.stages.encode import encode, values_of
+from shoal.flow.stages.encode import values_of
 from shoal.flow.stages.summary import ColumnSummary
-from shoal.kernels.arithmetic.sums import Grids, extent, grids_for, on_grids, total_on
 from shoal.points._digits import own_unit_of, step_for, unit_counts, unit_for
 from shoal.points._missing import Missing
 from shoal.points.datetime import Datetime
-from shoal.points.numeric import Numeric, coordinate
-from shoal.points.template import Scaling
-from shoal.types import Attribute, CodedAttribute, Column, Footing, Kind, Numbers, Placed, Resolution, Schema, Table
-from shoal.types.points import PlacedAttribute
-
-#: Yields the stored columns, batch by batch, each time that it is called.
-Parts = Callable[[], Iterable[pa.Table]]
+from shoal.points.numeric import Numeric
+from shoal.types import Attribute, Column, Kind, Resolution, Table
 
 _CATEGORIES = (Kind.NOMINAL, Kind.ORDINAL)
 
@@ -86,7 +79,7 @@ class QuasiColumn:
         if isinstance(inner, Datetime):
             for unit, count in unit_counts(inner.ticks, inner.per_second).items():
                 self.units[unit] = self.units.get(unit, 0) + count
-        return values.combine_chunks() if values.num_chunks != 1 else values.chunk(0)
+        return _whole(values)
 
     def _add_categories(self, values: pa.ChunkedArray) -> pa.Array:
         plain = values.cast(values.type.value_type) if pa.types.is_dictionary(values.type) else values
@@ -98,6 +91,36 @@ class QuasiColumn:
         for code, count in zip(own, np.bincount(there, minlength=len(own)).tolist(), strict=True):
             self.counts[code] += count
         return pa.array(own, pa.int32()).take(encoded.indices)
+
+    def stored(self, table: Table) -> pa.Array:
+        """Return the values of a batch of a table that was read to its end, as they are stored."""
+        values, _ = values_of(table, self.name, self.missing)
+        if not self.categorical:
+            return _whole(values)
+        plain = values.cast(values.type.value_type) if pa.types.is_dictionary(values.type) else values
+        return pc.index_in(_whole(plain), value_set=pa.array(list(self.codes), plain.type), skip_nulls=True)
+
+    def merge(self, other: QuasiColumn) -> None:
+        """Take in what another part of the table says about the column."""
+        if self.type is None:
+            self.type, self.leaves, self.noted = other.type, other.leaves, other.noted
+        self.records += other.records
+        self.lacking += other.lacking
+        if other.low is not None:
+            self.low, self.high = _outer(self.low, self.high, other.low, other.high)
+        if other.decimals is not None:
+            self.decimals = other.decimals + (0 if self.decimals is None else self.decimals)
+        for unit, count in other.units.items():
+            self.units[unit] = self.units.get(unit, 0) + count
+        for value, code in other.codes.items():
+            self.counts[self.codes.setdefault(value, len(self.codes))] += other.counts[code]
+        self.order |= other.order
+
+    def sort_categories(self) -> None:
+        """Number the categories in their own order, which does not depend on how rows are divided into parts."""
+        values = sorted(self.codes, key=lambda value: (str(type(value)), value))
+        self.counts = Counter({at: self.counts[self.codes[value]] for at, value in enumerate(values)})
+        self.codes = {value: at for at, value in enumerate(values)}
 
     def drop_unused(self) -> None:
         """Forget categories without records, as if excluded records had never been there."""
@@ -162,133 +185,8 @@ def _outer(low: Any, high: Any, least: Any, most: Any) -> tuple[Any, Any]:
     )
 
 
-@dataclass(frozen=True, eq=False)
-class Skeleton:
-    """A few rows that stand for the whole table, and their attributes."""
-
-    table: Table
-    attributes: tuple[Attribute, ...]
-
-    @classmethod
-    def of(cls, columns: Sequence[QuasiColumn], missing: str) -> Skeleton:
-        """Return the skeleton of columns that were read to their end.
-
-        Raises
-        ------
-        DataError
-            If all values of a column are missing.
-        """
-        raise_all(
-            DataError,
-            [
-                f"Column {one.name!r}: every value is missing. Give it another role, or leave it out."
-                for one in columns
-                if one.lacking == one.records
-            ],
-        )
-        held = {one.name: one.skeleton() for one in columns}
-        rows = max(map(len, held.values()))
-        cells = {name: values.take(np.minimum(np.arange(rows), len(values) - 1)) for name, values in held.items()}
-        schema = Schema(tuple(one.column for one in columns))
-        fields = [pa.field(one.name, cells[one.name].type, metadata=_metadata(one)) for one in columns]
-        table = Table(pa.Table.from_arrays(list(cells.values()), schema=pa.schema(fields)), schema)
-        return cls(table, tuple(encode(table, list(cells), missing=missing)[1]))
-
-    def __len__(self) -> int:
-        return len(self.table)
-
-
-def _metadata(column: QuasiColumn) -> Mapping[Any, Any] | None:
-    return None if column.noted is None else column.noted.metadata
-
-
-def scalings_for(scale: str, skeleton: Skeleton, columns: Sequence[QuasiColumn], parts: Parts) -> dict[str, Scaling]:
-    """Return the scale of every attribute with coordinates, as the whole table would have it in memory.
-
-    `parts` yields the stored columns, batch by batch, each time that it is called. ``standard`` takes two passes over
-    them: one for means, one for deviations.
-    """
-    placed = [(c, a) for c, a in zip(columns, skeleton.attributes, strict=True) if not isinstance(a, CodedAttribute)]
-    if scale == "none":
-        found = {c.name: Footing(0.0, 1.0, 0) for c, _ in placed}
-    elif scale == "range":
-        found = {c.name: Footing(*extent(_values(a))) for c, a in placed}
-    else:
-        found = _standard(placed, parts)
-    middles = _middles(placed, found, parts)
-    return {name: Scaling(footing, middles.get(name, 0.0)) for name, footing in found.items()}
-
-
-def _inner(attribute: Attribute) -> Numbers:
-    inner = attribute.inner if isinstance(attribute, Missing) else attribute
-    assert isinstance(inner, Numbers)
-    return inner
-
-
-def _values(attribute: Attribute) -> NDArray[np.float64]:
-    return _inner(attribute).values
-
-
-class _Sums:
-    """Exact sums of a column on grids that its ends determine, and the number of its values."""
-
-    def __init__(self, largest: float, count: int) -> None:
-        self.grids: Grids | None = grids_for(largest, count) if largest > 0.0 else None
-        self.sums, self.count = np.zeros(3), count
-
-    def add(self, values: NDArray[np.float64]) -> None:
-        if self.grids is not None:
-            self.sums += on_grids(values, self.grids)
-
-    def mean(self) -> float:
-        return 0.0 if self.grids is None else total_on(self.grids, self.sums) / self.count
-
-
-def _standard(placed: Sequence[tuple[QuasiColumn, Attribute]], parts: Parts) -> dict[str, Footing]:
-    """Return mean and deviation of every column: two passes."""
-    exponents = {c.name: int(np.frexp(np.abs(_values(a)).max())[1]) for c, a in placed}
-    ends = {c.name: np.ldexp(_values(a), -exponents[c.name]) for c, a in placed}
-    varies = [(c, a) for c, a in placed if ends[c.name].min() < ends[c.name].max()]
-    sums = {c.name: _Sums(float(np.abs(ends[c.name]).max()), c.records - c.lacking) for c, _ in varies}
-    for name, values in _over(varies, parts):
-        sums[name].add(np.ldexp(values, -exponents[name]))
-    means = {name: one.mean() for name, one in sums.items()}
-    squares = {
-        c.name: _Sums(float(((ends[c.name] - means[c.name]) ** 2).max()), c.records - c.lacking) for c, _ in varies
-    }
-    for name, values in _over(varies, parts):
-        squares[name].add((np.ldexp(values, -exponents[name]) - means[name]) ** 2)
-    return {
-        c.name: Footing(means[c.name], float(np.sqrt(squares[c.name].mean())), exponents[c.name])
-        if c.name in means
-        else Footing(float(ends[c.name].min()), 0.0, exponents[c.name])
-        for c, _ in placed
-    }
-
-
-def _middles(
-    placed: Sequence[tuple[QuasiColumn, Attribute]], footings: Mapping[str, Footing], parts: Parts
-) -> dict[str, float]:
-    """Return the mean coordinate of each column that has missing values."""
-    lacking = [(c, a) for c, a in placed if c.lacking]
-    if not lacking:
-        return {}
-    largest = {c.name: float(np.abs(coordinate(_values(a), footings[c.name])).max()) for c, a in lacking}
-    sums = {c.name: _Sums(largest[c.name], c.records - c.lacking) for c, _ in lacking}
-    for name, values in _over(lacking, parts):
-        sums[name].add(coordinate(values, footings[name])[:, 0])
-    return {name: one.mean() for name, one in sums.items()}
-
-
-def _over(placed: Sequence[tuple[QuasiColumn, Attribute]], parts: Parts) -> Iterable[tuple[str, NDArray[np.float64]]]:
-    """Yield the numbers of each column, batch by batch, on the scale of its skeleton."""
-    unit = Footing(0.0, 1.0, 0)
-    for table in parts():
-        for column, attribute in placed:
-            held = column.restored(table.column(column.name)).drop_null()
-            if len(held):
-                inner: PlacedAttribute = _inner(attribute)
-                yield column.name, inner.like(held, Placed(np.zeros((1, 1)), (unit,)))[:, 0]
+def _whole(values: pa.ChunkedArray) -> pa.Array:
+    return values.chunk(0) if values.num_chunks == 1 else values.combine_chunks()
 
 
 def categories_as_dictionaries(columns: Sequence[QuasiColumn], table: pa.Table) -> dict[str, pa.ChunkedArray]:

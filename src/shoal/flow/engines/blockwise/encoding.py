@@ -1,4 +1,4 @@
-"""Encoding of a table on disk: fitted in passes over its stored columns, applied to any part of it."""
+"""Encoding of a table that is read in parts: fitted in passes over its stored columns, applied to any part of it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from shoal.flow.engines.disk.columns import QuasiColumn, Skeleton, categories_as_dictionaries, scalings_for
-from shoal.flow.engines.disk.survey import Survey
+from shoal.flow.engines.blockwise.columns import QuasiColumn, categories_as_dictionaries
+from shoal.flow.engines.blockwise.facts import Facts
+from shoal.flow.engines.blockwise.scaling import Over, Skeleton, scalings_for
 from shoal.flow.plan.plan import Plan
 from shoal.points.template import Template
 from shoal.types import Coded, Resolution
@@ -34,13 +35,13 @@ class Encoded:
         return self.points(_skeleton_rows(self))
 
 
-def encoding_of(plan: Plan, found: Survey) -> Encoded:
+def encoding_of(plan: Plan, found: Facts, over: Over) -> Encoded:
     """Fit the encoding: two passes for means and deviations, which also scale the loss."""
     recipe, columns = plan.recipe, found.columns
     skeleton = Skeleton.of(columns, found.missing)
-    standard = scalings_for("standard", skeleton, columns, found.parts)
+    standard = scalings_for("standard", skeleton, columns, over)
     scale = plan.encoding.scale_for(skeleton.attributes)
-    scalings = standard if scale == "standard" else scalings_for(scale, skeleton, columns, found.parts)
+    scalings = standard if scale == "standard" else scalings_for(scale, skeleton, columns, over)
     resolutions: dict[str, Resolution] = {}
     if not recipe.exact_means:
         for column, attribute in zip(columns, skeleton.attributes, strict=True):

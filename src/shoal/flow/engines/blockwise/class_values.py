@@ -1,4 +1,4 @@
-"""Released values of classes on disk, block by block, and what they lose."""
+"""Released values of classes, block by block, and what they lose."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from shoal.flow.engines.disk.columns import QuasiColumn
-from shoal.flow.engines.disk.encoding import Encoded
-from shoal.flow.engines.disk.survey import WEIGHT, Survey
+from shoal.flow.engines.blockwise.columns import QuasiColumn
+from shoal.flow.engines.blockwise.encoding import Encoded
+from shoal.flow.engines.blockwise.facts import WEIGHT, Facts
 from shoal.flow.plan.plan import Plan
 from shoal.flow.stages.encode import encode
 from shoal.kernels.arithmetic.class_statistics import class_means
@@ -30,7 +30,7 @@ class Released:
 
 
 def release_block(
-    plan: Plan, found: Survey, encoded: Encoded, first_class: int, stored: pa.Table, labels: NDArray[np.int64]
+    plan: Plan, found: Facts, encoded: Encoded, first_class: int, stored: pa.Table, labels: NDArray[np.int64]
 ) -> Released:
     """Compute the released values of the classes of a block, and what they lose.
 
@@ -89,7 +89,7 @@ def owners_of(encoded: Encoded) -> list[str]:
     return found
 
 
-def variation_of(encoded: Encoded, found: Survey) -> dict[str, float]:
+def variation_of(encoded: Encoded, found: Facts) -> dict[str, float]:
     """Return the total variation of each attribute, in the same units as its loss."""
     total = {}
     for one, column in zip(encoded.columns, encoded.standard.columns, strict=True):

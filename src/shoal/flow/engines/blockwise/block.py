@@ -1,0 +1,92 @@
+"""The block function: an Arrow table with the records of a block goes in, and comes out with their classes.
+
+Every engine calls it: the disk engine on several threads, a cluster in several processes.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from shoal.flow.engines.blockwise.facts import ROW, SUBJECT
+from shoal.kernels.refine.blockwise import Points, Work
+from shoal.kernels.refine.class_state import arranged
+from shoal.types import changes
+
+CLASS = "\0class"  #: the class of each record; no column of a table is named so
+
+
+class BlockFacts(NamedTuple):
+    """What a block tells about its classes."""
+
+    means: NDArray[np.float64]  #: one row for each class
+    together: bool  #: whether records with equal coordinates share a class
+
+
+@dataclass(frozen=True)
+class BlockFunction:
+    """Forms the classes of a block, or refines those it has.
+
+    Parameters
+    ----------
+    points
+        Encodes stored records.
+    work
+        Computes the classes.
+    """
+
+    points: Callable[[pa.Table], Points]
+    work: Work
+
+    def __call__(self, number: int, block: pa.Table) -> tuple[pa.Table, BlockFacts]:
+        """Return the records of a block with their classes, from 0, in order of value.
+
+        The classes do not depend on the order in which records arrive. Equal records are sorted by their row, if they
+        have one.
+        """
+        x = self.points(block)
+        order = np.argsort(block.column(ROW).to_numpy()) if ROW in block.column_names else np.arange(block.num_rows)
+        order = order[arranged(x[order], np.arange(len(order)))]
+        x, people = x[order], people_in(block)
+        before = block.column(CLASS).to_numpy()[order]
+        labels, means = self.work(number, x, None if people is None else people[order], before)
+        sorted_ = block.drop_columns([CLASS]).take(pa.array(order))
+        together = bool(changes(x)[labels[1:] != labels[:-1]].all())
+        return sorted_.append_column(CLASS, pa.array(labels)), BlockFacts(means, together)
+
+
+def people_in(table: pa.Table) -> NDArray[np.int64] | None:
+    """Return the person of each record, by number; those without one share a number. None: every record is one."""
+    if SUBJECT not in table.column_names:
+        return None
+    encoded = table.column(SUBJECT).combine_chunks().dictionary_encode(null_encoding="encode")
+    return np.asarray(encoded.indices.to_numpy(), np.int64)
+
+
+class Atoms(NamedTuple):
+    """Classes formed from quasi-identifiers alone: the fewest people of one, and the largest share of one person."""
+
+    fewest: int = sys.maxsize
+    share: float | None = None  #: of the records of an atom; None: everyone has one record
+
+    def with_more(self, other: Atoms) -> Atoms:
+        """Return the figures of these and other classes."""
+        shares = [one.share for one in (self, other) if one.share is not None]
+        return Atoms(min(self.fewest, other.fewest), max(shares, default=None))
+
+
+def atoms_in(labels: NDArray[np.int64], people: NDArray[np.int64] | None) -> Atoms:
+    """Return how many people the classes of a block have."""
+    sizes = np.bincount(labels)
+    if people is None:
+        return Atoms(int(sizes.min()))
+    count = int(people.max()) + 1
+    pairs, held = np.unique(labels * count + people, return_counts=True)
+    inside = pairs // count
+    return Atoms(int(np.bincount(inside).min()), float((held / sizes[inside]).max()))
