@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -93,8 +93,8 @@ def audit_files(written: Written, promise: Promise, *, memory: int, scratch: Pat
     """
     refuse_unaudited(promise)
     files = open_files(written.paths, written.text)
-    _refuse_columns(files, promise)
-    wanted = _wanted(files, written, promise)
+    refuse_lacking(files.arrow.names, promise)
+    wanted = wanted_for(files.arrow.names, written.schema, written.resolutions, promise)
     count = parts_needed(files, wanted, memory, people=written.hidden is not None)
     parts = split(files, wanted, parts=count, memory=memory, scratch=scratch, hidden=written.hidden)
     if parts.records != written.records:
@@ -117,7 +117,7 @@ def audit_files(written: Written, promise: Promise, *, memory: int, scratch: Pat
         del release, table
     if promise.together is not None and count > 1:
         _refuse_split(files, written, promise, count, memory, scratch)
-    audit = replace(merged_audit(audits), unchanged=_unchanged(promise, wanted, parts))
+    audit = replace(merged_audit(audits), unchanged=unchanged_in(promise, wanted, parts))
     return Audited(audit, [[size, sizes[size]] for size in sorted(sizes)])
 
 
@@ -126,14 +126,15 @@ def _over(promise: Promise) -> list[tuple[str, ...]]:
     return [promise.quasi, *(block.attributes for block in promise.blocks)]
 
 
-def _refuse_columns(files: Batches, promise: Promise) -> None:
-    refuse_columns(files.arrow.names, promise)
+def refuse_lacking(there: Sequence[str], promise: Promise) -> None:
+    """Refuse an output that lacks columns that it must have, or has columns that it must not."""
+    refuse_columns(there, promise)
     weight = (promise.weight,) if promise.weights_of_classes and promise.weight else ()
-    if lacking := files.lacks([*promise.quasi, *promise.strata, *weight]):
+    if lacking := [name for name in (*promise.quasi, *promise.strata, *weight) if name not in there]:
         raise GuaranteeError(f"Columns are not in the output: {listing(lacking)}. Nothing was written.")
 
 
-def _wanted(files: Batches, written: Written, promise: Promise) -> Wanted:
+def wanted_for(there: Sequence[str], schema: Schema, resolutions: Iterable[str], promise: Promise) -> Wanted:
     """Return the columns to read: rows of one class, over any of the audited sets of columns, are in one part."""
     over = _over(promise)
     by = tuple(name for name in promise.quasi if all(name in names for names in over))
@@ -141,17 +142,16 @@ def _wanted(files: Batches, written: Written, promise: Promise) -> Wanted:
         raise GuaranteeError(
             "Blocks of quasi-identifiers with nothing in common cannot be audited in parts. Nothing was written."
         )
-    there = files.arrow.names
-    weights = [name for name in written.schema.names(Role.WEIGHT) if name in there]
-    columns = dict.fromkeys([*promise.quasi, *promise.strata, *weights, *promise.confidential, *written.resolutions])
+    weights = [name for name in schema.names(Role.WEIGHT) if name in there]
+    columns = dict.fromkeys([*promise.quasi, *promise.strata, *weights, *promise.confidential, *resolutions])
     roles = (*UNCHANGED, *(() if promise.weights_of_classes else (Role.WEIGHT,)))
-    kept = tuple(name for name in written.schema.names(*roles) if name in there)
+    kept = tuple(name for name in schema.names(*roles) if name in there)
     rest = tuple(name for name in kept if name not in promise.reviewed)
     unique = {"all": kept, **({"rest": rest} if rest and rest != kept else {})} if kept else {}
     return Wanted(by, tuple(columns), promise.confidential, unique)
 
 
-def _unchanged(promise: Promise, wanted: Wanted, parts: Parts) -> Unchanged:
+def unchanged_in(promise: Promise, wanted: Wanted, parts: Parts) -> Unchanged:
     """Return the counts of records that are unique on columns released unchanged."""
     kept = wanted.unique.get("all", ())
     looked_at = tuple(name for name in kept if name in promise.reviewed)

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from shoal import progress
 from shoal.deadline import stopping_after
 from shoal.errors import ParameterError, rows_kept
+from shoal.flow.engines.blockwise.record import with_losses
 from shoal.flow.engines.disk.protect import DiskRun, protect_on_disk
-from shoal.flow.engines.disk.sample import with_losses
 from shoal.flow.evidence.build import Proof, digest_at
 from shoal.flow.evidence.receipt import Digest, Receipt, of_path, of_table, receipt_of
 from shoal.flow.gate.attacks import attack_release, note_on_order, notes_in

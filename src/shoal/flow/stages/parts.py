@@ -118,9 +118,13 @@ class Distribution:
                 f"Column {self._name!r}: a confidential column must hold numbers, dates, text or categories, got "
                 f"{cells.type}. Give its parts columns of their own, or make it an identifier, which is removed."
             ) from None
-        self._cells.append(found.field("values"))
-        self._counts.append(found.field("counts").to_numpy())
-        self._rows += len(found)
+        self.add_counted(found.field("values"), found.field("counts").to_numpy())
+
+    def add_counted(self, cells: pa.Array, counts: NDArray[np.int64]) -> None:
+        """Take in distinct cells, and the number of further records that have each."""
+        self._cells.append(cells)
+        self._counts.append(counts)
+        self._rows += len(cells)
         if self._rows > 2 * self._after + _MERGED:
             self._merge()
 

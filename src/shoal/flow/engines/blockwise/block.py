@@ -15,9 +15,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.flow.engines.blockwise.facts import ROW, SUBJECT
+from shoal.flow.gate.gate import rounded_share
+from shoal.flow.plan.promise import Promise
 from shoal.kernels.refine.blockwise import Points, Work
 from shoal.kernels.refine.class_state import arranged
-from shoal.types import changes
+from shoal.types import Attacker, changes
 
 CLASS = "\0class"  #: the class of each record; no column of a table is named so
 
@@ -79,6 +81,12 @@ class Atoms(NamedTuple):
         """Return the figures of these and other classes."""
         shares = [one.share for one in (self, other) if one.share is not None]
         return Atoms(min(self.fewest, other.fewest), max(shares, default=None))
+
+    def attacker(self, promise: Promise) -> Attacker:
+        """Return the attacker that a release withstands: who knows the algorithm, if equal records share an atom."""
+        if promise.withstands != "algorithm" or self.fewest < promise.k:
+            return Attacker("table", promise.k)
+        return Attacker("algorithm", promise.k, None if self.share is None else rounded_share(self.share))
 
 
 def atoms_in(labels: NDArray[np.int64], people: NDArray[np.int64] | None) -> Atoms:

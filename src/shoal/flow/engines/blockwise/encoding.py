@@ -32,7 +32,7 @@ class Encoded:
 
     def like(self) -> NDArray[np.float64] | Coded:
         """Return the skeleton as points: a few records with all columns."""
-        return self.points(_skeleton_rows(self))
+        return self.points(skeleton_rows(self))
 
 
 def encoding_of(plan: Plan, found: Facts, over: Over) -> Encoded:
@@ -50,7 +50,7 @@ def encoding_of(plan: Plan, found: Facts, over: Over) -> Encoded:
     return Encoded(columns, skeleton, template, Template.of(skeleton.attributes, standard), resolutions)
 
 
-def _skeleton_rows(encoded: Encoded) -> pa.Table:
+def skeleton_rows(encoded: Encoded) -> pa.Table:
     """Return the skeleton as stored columns."""
     data = encoded.skeleton.table.data
     stored = {

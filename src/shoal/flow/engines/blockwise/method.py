@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 
 import numpy as np
@@ -54,7 +55,8 @@ class Whole:
         self, number: int, x: NDArray[np.float64] | Coded, people: NDArray[np.int64] | None
     ) -> NDArray[np.int64]:
         """Form the classes of the only block."""
-        part = self._way.partition(Points(x, subjects=people), self._rng)
+        rng = copy.deepcopy(self._rng)  # a worker may partition several strata, each as if it were the first
+        part = self._way.partition(Points(x, subjects=people), rng)
         self.notes.append(part.note)
         return part.labels
 

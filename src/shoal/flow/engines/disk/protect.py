@@ -29,9 +29,8 @@ from shoal.flow.engines.disk.survey import Survey, survey
 from shoal.flow.evidence.receipt import of_file
 from shoal.flow.gate.attacks import note_on_order
 from shoal.flow.gate.files import Written, audit_files
-from shoal.flow.gate.gate import rounded_share
 from shoal.flow.plan.plan import Plan, make_plan
-from shoal.flow.plan.promise import Promise, promise_of
+from shoal.flow.plan.promise import promise_of
 from shoal.flow.stages.batch_tables import BatchReader, schema_of_batches
 from shoal.flow.stages.batches import open_batches
 from shoal.flow.stages.row_digests import ColumnDigests
@@ -41,7 +40,7 @@ from shoal.io.sinks._folder import parts_writer, staged_folder
 from shoal.locations import Place
 from shoal.recipe.recipe import Recipe
 from shoal.scratch import scratch_folder
-from shoal.types import Attacker, Block, Dialect, Partition, Role, Run, Step
+from shoal.types import Block, Dialect, Partition, Role, Run, Step
 from shoal.types.protocols import Sink
 from shoal.types.released import released
 
@@ -107,7 +106,7 @@ def protect_on_disk(
             about, attempts = check_written(output, sample, written, batches.arrow, rows, cells, keep=keep_metadata)
         except DataError as error:
             raise GuaranteeError(f"The written files cannot be read back: {error} Nothing was published.") from None
-        audit = replace(audited.audit, attacker=_attacker(promise, formed))
+        audit = replace(audited.audit, attacker=formed.atoms.attacker(promise))
         ordered = (note,) if note else note_on_order(attempts, recipe.row_order)
         run = replace(run_of(output, sample, partition), checked=audit, attempts=attempts)
         run = replace(run, notes=(*recipe.notes, *ordered, *about))
@@ -124,14 +123,6 @@ def _partition(plan: Plan, formed: Formed) -> Partition:
     names = tuple(name for name in formed.values.column_names if name in plan.recipe.quasi)
     block = Block(names, formed.labels, by_value=formed.together)  # type: ignore[arg-type]
     return Partition((block,), formed.note)
-
-
-def _attacker(promise: Promise, formed: Formed) -> Attacker:
-    """Return the attacker that the release withstands: who knows the algorithm, if equal records share a class."""
-    fewest, share = formed.atoms
-    if promise.withstands != "algorithm" or fewest < promise.k:
-        return Attacker("table", promise.k)
-    return Attacker("algorithm", promise.k, None if share is None else rounded_share(share))
 
 
 class _Into(NamedTuple):

@@ -1,0 +1,206 @@
+"""`protect` on a cluster: a DataFrame, from its rows to an audited output."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from shoal import progress
+from shoal.errors import GuaranteeError
+from shoal.flow.engines.blockwise.block import CLASS
+from shoal.flow.engines.blockwise.facts import SUBJECT, Facts
+from shoal.flow.engines.blockwise.record import Sampled
+from shoal.flow.engines.spark.audit import WrittenFrame, audit_frame
+from shoal.flow.engines.spark.checks import content_of
+from shoal.flow.engines.spark.classes import FormedOnSpark, form_on_spark
+from shoal.flow.engines.spark.frames import changed, inside, over, quoted
+from shoal.flow.engines.spark.input import Input, input_of
+from shoal.flow.engines.spark.plan import refuse_on_spark
+from shoal.flow.engines.spark.publish import Output, Staged
+from shoal.flow.engines.spark.release import ORIGINAL
+from shoal.flow.engines.spark.scratch import Scratch
+from shoal.flow.engines.spark.survey import survey_on_spark
+from shoal.flow.gate.attacks import attack_release
+from shoal.flow.gate.files import Audited
+from shoal.flow.plan.plan import make_plan
+from shoal.flow.plan.promise import UNCHANGED, Promise, promise_of
+from shoal.flow.stages.row_digests import occurrences
+from shoal.recipe.recipe import Recipe
+from shoal.types import Attempt, Block, Kind, Partition, Release, Role, Run, Schema, Step, Table
+from shoal.types.attack import AllRecords
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+_CATEGORIES = (Kind.NOMINAL, Kind.ORDINAL)
+
+
+@dataclass(frozen=True, eq=False)
+class SparkRun:
+    """A run on a cluster: its record, with a sample in place of all records, and its output."""
+
+    run: Run
+    class_sizes: list[list[int]] = field(repr=False)  #: number of classes of each size in records
+    staged: Staged = field(repr=False)  #: the output before it is visible
+    data: DataFrame | None = field(default=None, repr=False)  #: the published output
+
+
+def protect_on_spark(
+    frame: DataFrame,
+    recipe: Recipe,
+    output: Output,
+    scratch: Scratch,
+    *,
+    steady: bool = False,
+    finish: Callable[[SparkRun], None] = lambda run: None,
+) -> SparkRun:
+    """Protect a DataFrame; the audited output becomes visible as a whole, or not at all.
+
+    Parameters
+    ----------
+    frame
+        The table.
+    recipe
+        The request.
+    output
+        Where the release goes.
+    scratch
+        Where rows are written between passes. It holds original values, and is emptied afterwards.
+    steady
+        Whether the DataFrame has the same rows whenever it is read, as files have. Otherwise it is written to scratch
+        first.
+    finish
+        Called when the output is audited, before it is visible: for files that appear with it.
+    """
+    refuse_on_spark(recipe)
+    try:
+        progress.stage("Read")
+        table = input_of(frame, recipe)
+        table, frame = _needed(table, frame)
+        if not steady:
+            frame = scratch.written(frame)
+        facts, summary = survey_on_spark(frame, table)
+        plan = make_plan(recipe, table.schema, summary)
+        progress.stage("Partition")
+        formed = form_on_spark(plan, facts, table, frame, scratch)
+        progress.stage("Write")
+        rows = reduce(lambda one, other: one.unionByName(other), formed.rows)
+        names = formed.release.columns.names()
+        with output.staged(rows.select(*map(quoted, names)), scratch) as staged:
+            progress.stage("Audit")
+            _refuse_other_rows(frame, staged.frame, table, facts)
+            sample = _Sample.of(rows, formed, table)
+            partition = Partition((Block(recipe.quasi, sample.labels, by_value=formed.together),), formed.note)
+            promise = promise_of(recipe, partition)
+            audited = _audited(rows, staged.frame, formed, promise, facts)
+            run = sample.sampled(formed, facts).run(partition)
+            attempts = _attacked(sample, staged.frame, formed, recipe, facts)
+            audit = replace(audited.audit, attacker=formed.atoms.attacker(promise))
+            run = replace(run, checked=audit, attempts=attempts, notes=recipe.notes, target=output.name)
+            run = replace(run, left_out=facts.read - facts.records)
+            done = SparkRun(run, audited.class_sizes, staged)
+            finish(done)
+        return replace(done, data=output.data(staged))
+    finally:
+        scratch.close()
+
+
+def _needed(table: Input, frame: DataFrame) -> tuple[Input, DataFrame]:
+    """Return the table without direct identifiers: nothing after this sees them."""
+    kept = tuple(one for one in table.schema.columns if one.role is not Role.IDENTIFIER)
+    names = [one.name for one in kept]
+    arrow = pa.schema([table.arrow.field(name) for name in names])
+    return Input(Schema(kept), arrow, table.recipe), frame.select(*map(quoted, names))
+
+
+def _refuse_other_rows(frame: DataFrame, written: DataFrame, table: Input, facts: Facts) -> None:
+    """Refuse an output whose unchanged columns are not those of the input, each row as often."""
+    names = [one.name for one in table.schema.columns if one.role in UNCHANGED]
+    if facts.read > facts.records:
+        frame = changed(frame, lambda data: table.table(data).data, table.arrow)
+    before, after = content_of(frame, names), content_of(written, names)
+    if before.records != facts.records:
+        raise GuaranteeError(
+            f"The input had {facts.records:,} records when it was first read and {before.records:,} later. Nothing was "
+            "published. Write it to a table first."
+        )
+    if before != after:
+        raise GuaranteeError("Rows were lost, repeated or changed on their way to the output. Nothing was published.")
+
+
+def _audited(rows: DataFrame, published: DataFrame, formed: FormedOnSpark, promise: Promise, facts: Facts) -> Audited:
+    """Audit the output as written: with people and weights where k counts them, and then as others see it."""
+    release = formed.release
+    steps = {name: one for name, one in release.encoded.resolutions.items() if isinstance(one, (Step, str))}
+    shown = WrittenFrame(published, release.columns, facts.records, (), steps)
+    if not release.hidden:
+        return audit_frame(shown, promise)
+    names = [*release.columns.names(), *release.hidden]
+    with_hidden = replace(shown, frame=rows.select(*map(quoted, names)), hidden=release.hidden)
+    audited = audit_frame(with_hidden, promise)
+    audit_frame(shown, replace(promise, counted=None, persons=(), hidden_figures=False))
+    if content_of(rows, release.columns.names()) != content_of(published, release.columns.names()):
+        raise GuaranteeError("The output differs from the rows that were audited with their people and weights.")
+    return audited
+
+
+@dataclass(frozen=True)
+class _Sample:
+    """Some whole classes: their records before and after, and their classes from 0."""
+
+    original: Table
+    released: pa.Table
+    labels: NDArray[np.int64]
+    names: dict[str, pa.ChunkedArray]  #: the different cells of confidential categories, of all records
+
+    @classmethod
+    def of(cls, rows: DataFrame, formed: FormedOnSpark, table: Input) -> _Sample:
+        """Collect the sample."""
+        found = inside(rows.where(f"{quoted(CLASS)} is not null").toArrow())
+        columns, recipe = formed.release.columns, table.recipe
+        before = {one.name: found.column(ORIGINAL + one.name) for one in formed.release.encoded.columns}
+        kept = {one.name: found.column(one.name) for one in columns.columns if one.name not in before}
+        if SUBJECT in found.column_names and recipe.subject is not None:
+            kept[recipe.subject] = found.column(SUBJECT)
+        schema = Schema(tuple(one for one in table.schema.columns if one.name in {**before, **kept}))
+        data = pa.table({one.name: {**before, **kept}[one.name] for one in schema.columns})
+        labels = np.unique(found.column(CLASS).to_numpy(), return_inverse=True)[1]
+        named = [one for one in columns.columns if one.role is Role.CONFIDENTIAL and one.kind in _CATEGORIES]
+        names = {one.name: rows.select(quoted(one.name)).distinct().toArrow().column(0) for one in named}
+        return cls(Table(data, schema), found.select(columns.names()), labels.astype(np.int64), names)
+
+    def sampled(self, formed: FormedOnSpark, facts: Facts) -> Sampled:
+        """Return the sample for the record of the run."""
+        values = {one.name: self.released.column(one.name) for one in formed.release.encoded.columns}
+        columns = formed.release.columns
+        return Sampled(facts.recipe, facts.missing, self.original, columns, values, self.names, formed.sse, formed.sst)
+
+
+def _attacked(
+    sample: _Sample, published: DataFrame, formed: FormedOnSpark, recipe: Recipe, facts: Facts
+) -> tuple[Attempt, ...]:
+    """Run the quick attacks on the sample, and refuse the output if one succeeds that must not."""
+    everything = None
+    if formed.release.every > 1:
+        shown = sample.released
+
+        def times(names: list[str]) -> NDArray[np.int64]:
+            some = shown.select(list(names))
+            parts = over(published.select(*map(quoted, names)), lambda data: occurrences(some, [data], names))
+            return np.asarray(np.sum(parts, axis=0), np.int64)
+
+        everything = AllRecords(
+            facts.records,
+            lambda: [sample.original.data],
+            lambda: [sample.released],
+            times,  # type: ignore[arg-type]
+        )
+    released = Release(sample.released, Schema(()))
+    return attack_release(sample.original, released, recipe.to_dict(), everything=everything)

@@ -1,0 +1,120 @@
+"""Scratch of the Spark engine: DataFrames written between passes, so that every pass sees the same rows."""
+
+from __future__ import annotations
+
+import shutil
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from shoal.scratch import new_mark
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+class Scratch(Protocol):
+    """A place where DataFrames are written and read again."""
+
+    def written(self, frame: DataFrame) -> DataFrame:
+        """Write a DataFrame, and return it as it was written."""
+
+    def remove(self, frame: DataFrame) -> None:
+        """Remove a DataFrame that was written here."""
+
+    def keep(self, frame: DataFrame) -> None:
+        """Leave a DataFrame that was written here, also when the rest is removed."""
+
+    def close(self) -> None:
+        """Remove everything that was written here and is not kept."""
+
+
+class FolderScratch:
+    """Parquet folders below a folder of their own; workers and driver must see the same path."""
+
+    def __init__(self, spark: SparkSession, root: str | Path) -> None:
+        self._spark, self._root = spark, f"{str(root).rstrip('/')}/{new_mark()}"
+        self._names = count()
+        self._paths: dict[int, str] = {}
+        self._kept = False
+
+    def written(self, frame: DataFrame) -> DataFrame:
+        """Write a DataFrame, and return it as it was written."""
+        path = f"{self._root}/{next(self._names)}"
+        frame.write.parquet(path)
+        found = self._spark.read.parquet(path)
+        self._paths[id(found)] = path
+        return found
+
+    def remove(self, frame: DataFrame) -> None:
+        """Remove a DataFrame that was written here."""
+        remove_path(self._paths.pop(id(frame)))
+
+    def keep(self, frame: DataFrame) -> None:
+        """Leave a DataFrame that was written here, also when the rest is removed."""
+        self._paths.pop(id(frame))
+        self._kept = True
+
+    def close(self) -> None:
+        """Remove everything that was written here and is not kept."""
+        for path in self._paths.values() if self._kept else (self._root,):
+            remove_path(path)
+        self._paths.clear()
+
+
+class TableScratch:
+    """Tables of a catalog, whose names begin with that of the scratch table; they are dropped afterwards."""
+
+    def __init__(self, spark: SparkSession, name: str, form: str) -> None:
+        self._spark, self._name, self._form = spark, f"{name}_{new_mark().replace('-', '_')}", form
+        self._names = count()
+        self._tables: dict[int, str] = {}
+
+    def written(self, frame: DataFrame) -> DataFrame:
+        """Write a DataFrame, and return it as it was written."""
+        name = f"{self._name}_{next(self._names)}"
+        frame.write.format(self._form).saveAsTable(name)
+        found = self._spark.table(name)
+        self._tables[id(found)] = name
+        return found
+
+    def remove(self, frame: DataFrame) -> None:
+        """Drop a table that was written here."""
+        self._spark.sql(f"DROP TABLE IF EXISTS {self._tables.pop(id(frame))}")
+
+    def keep(self, frame: DataFrame) -> None:
+        """Leave a table that was written here, also when the rest is dropped."""
+        self._tables.pop(id(frame))
+
+    def close(self) -> None:
+        """Drop all tables that were written here and are not kept."""
+        for name in self._tables.values():
+            self._spark.sql(f"DROP TABLE IF EXISTS {name}")
+        self._tables.clear()
+
+
+def local_path(place: str) -> Path | None:
+    """Return a path that this process can reach itself; None: only Spark can.
+
+    >>> local_path("file:///shared/safe"), local_path("s3a://bucket/safe")
+    (PosixPath('/shared/safe'), None)
+    """
+    if place.startswith("file:"):
+        return Path("/" + place.removeprefix("file:").lstrip("/"))
+    return None if "://" in place else Path(place)
+
+
+def remove_path(place: str) -> bool:
+    """Remove a folder; tell whether it is gone. Of an object store, through pyarrow."""
+    found = local_path(place)
+    if found is not None:
+        shutil.rmtree(found, ignore_errors=True)
+        return not found.exists()
+    from pyarrow import fs
+
+    try:
+        system, path = fs.FileSystem.from_uri(place.replace("s3a://", "s3://").replace("s3n://", "s3://"))
+        system.delete_dir(path)
+    except (OSError, ValueError):
+        return False
+    return True

@@ -1,0 +1,105 @@
+"""First pass over a DataFrame: its facts for the plan, gathered on the workers and merged exactly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from shoal import secret
+from shoal.errors import NOWHERE, DataError, rows_kept
+from shoal.flow.engines.blockwise.facts import STRATUM, SUBJECT, Facts, facts_of
+from shoal.flow.engines.spark.frames import over
+from shoal.flow.engines.spark.input import Input
+from shoal.flow.stages.summary import Summary, Tally, value_tallies
+from shoal.types import Role
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+@dataclass
+class _Part:
+    """What a part of the table tells: facts, a few people of each stratum, and the values of confidential columns."""
+
+    facts: Facts
+    people: dict[int, set[bytes]] = field(default_factory=dict)
+    values: dict[str, Tally] = field(default_factory=dict)
+
+
+def survey_on_spark(frame: DataFrame, table: Input) -> tuple[Facts, Summary]:
+    """Read a DataFrame once; return the facts of its columns, and the summary for the plan.
+
+    Raises
+    ------
+    DataError
+        If there are no records, or cells that the plan cannot use. Rows have no numbers in Spark.
+    """
+    recipe, key = table.recipe, secret.fresh()
+    required = recipe.t is not None or bool(recipe.require)
+
+    def part(data: pa.Table) -> _Part:
+        found = _Part(facts_of(table.schema, recipe))
+        found.facts.key, found.facts.read = key, data.num_rows
+        records = table.table(data)
+        if not len(records):
+            return found
+        with rows_kept(NOWHERE):
+            stored = found.facts.add(records)
+            if required:
+                found.values = value_tallies(records)
+        if SUBJECT in stored:
+            found.people = _few_people(found.facts, stored, recipe.k)
+        return found
+
+    whole = _Part(facts_of(table.schema, recipe))
+    whole.facts.key = key
+    for one in over(frame, part):
+        _merge(whole, one, recipe.k)
+    facts = whole.facts
+    if facts.read == 0:
+        raise DataError("DataFrame: it must have rows, got none. Check that it is the right one.")
+    facts.check()
+    for column in facts.columns:
+        column.sort_categories()
+    facts.stratum_of = {key: at for at, key in enumerate(sorted(facts.stratum_of, key=repr))}
+    return facts, replace(facts.summary(), values=whole.values, people=_people(whole, table))
+
+
+def _few_people(facts: Facts, stored: dict[str, pa.Array], k: int) -> dict[int, set[bytes]]:
+    """Return up to k people of each stratum: enough to tell whether a class of k people is possible."""
+    digests = stored[SUBJECT]
+    if STRATUM not in stored:
+        return {0: set(digests.unique().drop_null().to_pylist()[:k])}
+    strata = stored[STRATUM].to_numpy()
+    return {
+        number: set(digests.filter(pa.array(strata == number)).unique().drop_null().to_pylist()[:k])
+        for number in set(strata.tolist())
+    }
+
+
+def _merge(whole: _Part, part: _Part, k: int) -> None:
+    """Take in what another part of the table tells."""
+    keys = list(part.facts.stratum_of)
+    whole.facts.merge(part.facts)
+    for number, people in part.people.items():
+        own = whole.facts.stratum_of[keys[number]] if keys else 0
+        both = whole.people.get(own, set()) | people
+        whole.people[own] = set(sorted(both)[:k])
+    for name, tally in part.values.items():
+        whole.values[name] = whole.values[name].merged(tally) if name in whole.values else tally
+
+
+def _people(whole: _Part, table: Input) -> Tally | None:
+    """Return a few people of each stratum as the plan counts them; None: k counts records."""
+    if table.recipe.subject is None:
+        return None
+    names = table.schema.names(Role.STRATA)
+    keys = list(whole.facts.stratum_of) or [()]
+    pairs = [(keys[number], one) for number, people in whole.people.items() for one in sorted(people)]
+    columns = {
+        name: pa.array([stratum[at] for stratum, _ in pairs], table.arrow.field(name).type)
+        for at, name in enumerate(names)
+    }
+    return Tally.of(pa.table({**columns, table.recipe.subject: pa.array([one for _, one in pairs], pa.binary())}))
