@@ -10,8 +10,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
 from shoal.errors import EngineError, ParameterError
 from shoal.locations import Url
 
@@ -153,8 +151,8 @@ def open_store(url: Url) -> StoreFolder:
             files, path = FileSystem.from_uri(address)
     except (ValueError, NotImplementedError):
         raise ParameterError(
-            f"{url}: must be a URL that pyarrow {pa.__version__} understands, such as s3://bucket/folder/; it is not, "
-            "or one of its options is unknown. Correct it."
+            f"{url}: must be a URL that pyarrow understands, such as s3://bucket/folder/, got another, or one with an "
+            "unknown option. Correct it, or install a newer pyarrow."
         ) from None
     if not path.strip("/"):
         raise ParameterError(f"{url}: must name a bucket, got none. Write for example s3://bucket/folder/.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -28,7 +28,7 @@ class Upload:
         Random digits in the names of this run's parts.
     """
 
-    def __init__(self, folder: StoreFolder, before: Iterable[str]) -> None:
+    def __init__(self, folder: StoreFolder, before: Sequence[str]) -> None:
         self.folder = folder
         self.generation = secret.fresh(8).hex()
         self._old = [name for name in before if name != MANIFEST and not name.startswith(".")]
