@@ -1,4 +1,4 @@
-"""Locations of tables: a file, or the target of a URL, shown without its password."""
+"""Locations of tables: a file, or the target of a URL, shown without its credentials."""
 
 from __future__ import annotations
 
@@ -7,19 +7,24 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 from shoal.errors import ParameterError
 
 _URL = re.compile(r"^(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://(?P<rest>.*)$", re.DOTALL)
 _WITH_OPTIONS = re.compile(r"^(?P<path>.+\.\w+)\?(?P<options>\w+=.*)$", re.DOTALL)
 _OWN = ("table", "query")  # other options after "?" are for the database
+_OF_FILES = ("sheet",)  # other options after "?" are for the object store
+_TYPED = "/:@%~!$&'()*+,;=[]"  # characters of an object's URL that stay as they are typed
+
+#: Schemes of object stores.
+STORES = ("s3", "gs", "gcs", "abfs", "abfss")
 _HERE = ("", "localhost", "127.0.0.1", "[::1]")
 
 
 @dataclass(frozen=True)
 class Url:
-    """The target of a URL: a database.
+    """The target of a URL: a database, or a file or folder in an object store.
 
     Attributes
     ----------
@@ -37,6 +42,11 @@ class Url:
 
     def __str__(self) -> str:
         return self.shown
+
+    @property
+    def in_store(self) -> bool:
+        """Whether it is in an object store."""
+        return self.scheme in STORES
 
     @property
     def file(self) -> Path:
@@ -66,16 +76,24 @@ class Place:
     at: Path | Url
     options: Mapping[str, str] = field(default_factory=dict, repr=False)  # a query may contain values
     folder: bool = False  #: it was written with a slash at the end, so it is a folder of files
+    origin: Url | None = None  #: the place in an object store of which it is a local copy
 
     def __str__(self) -> str:
-        return str(self.at)
+        return str(self.origin or self.at)
 
     @property
     def name(self) -> str:
         """Its name without folders, for documents that others read."""
         if isinstance(self.at, Path):
             return self.at.name
+        if self.at.in_store:
+            return unquote(self.at.shown.rstrip("/").rpartition("/")[2])
         return self.options.get("table", self.at.scheme)
+
+    @property
+    def stored(self) -> Url | None:
+        """Its URL, if it is in an object store or a local copy from there."""
+        return self.origin or (self.at if isinstance(self.at, Url) and self.at.in_store else None)
 
 
 def beside(target: Place) -> Place:
@@ -109,6 +127,8 @@ def place(given: str | Path | Place) -> Place:
     True
     >>> str(place("postgresql://ann:secret@host/db?table=survey&sslmode=require"))
     'postgresql://ann:***@host/db?table=survey'
+    >>> str(place("s3://key:secret@bucket/people/?region=eu-west-1"))
+    's3://bucket/people/'
     """
     if isinstance(given, Place):
         return given
@@ -117,7 +137,8 @@ def place(given: str | Path | Place) -> Place:
     if isinstance(given, Path):
         return Place(given)
     if found := _URL.match(given):
-        return _url(found["scheme"].lower(), found["rest"])
+        scheme = found["scheme"].lower()
+        return (_store if scheme in STORES else _url)(scheme, found["rest"])
     found = _WITH_OPTIONS.match(given)
     if found is None or Path(given).exists():
         return Place(Path(given), folder=given.endswith(("/", os.sep)))
@@ -136,6 +157,22 @@ def _url(scheme: str, rest: str) -> Place:
     if own:
         shown += f"?table={own['table']}" if "table" in own else "?query=…"  # a query may contain values
     return Place(Url(scheme.partition("+")[0], address, shown), own)
+
+
+def _store(scheme: str, rest: str) -> Place:
+    """Parse the URL of a file or folder in an object store; the options that select a sheet are those of the file."""
+    where, _, text = rest.partition("?")
+    options = parse_qsl(text, keep_blank_values=True)
+    own = {name: value for name, value in options if name in _OF_FILES}
+    others = urlencode([(name, value) for name, value in options if name not in _OF_FILES])
+    address = f"{scheme}://{quote(where, safe=_TYPED)}" + (f"?{others}" if others else "")
+    if "@" in text and "@" not in where:
+        shown = "…"
+    elif scheme.startswith("abfs"):
+        shown = _without_password(where)  # the name before the "@" is that of the container
+    else:
+        shown = _without_password(where if not set(":@") & set(where.partition("/")[0]) else where.rpartition("@")[2])
+    return Place(Url(scheme, address, f"{scheme}://{shown}"), own, folder=where.endswith("/"))
 
 
 def _without_password(where: str) -> str:

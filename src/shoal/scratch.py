@@ -208,6 +208,17 @@ def _leads_to(lock: Path, descriptor: int) -> bool:
         return False
 
 
+@contextmanager
+def about(path: Path, owner: object) -> Iterator[None]:
+    """Let errors inside the block name the owner of a temporary file or folder instead of its path."""
+    try:
+        yield
+    except ShoalError as error:
+        error.sentences = tuple(said.replace(str(path), str(owner)) for said in error.sentences)
+        error.args = tuple(str(said).replace(str(path), str(owner)) for said in error.args)
+        raise
+
+
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
 

@@ -965,6 +965,32 @@ def _(folder: Path) -> list[str]:
     return ["audit", f"postgresql://ann:{SECRET}@127.0.0.1:1/people?table=survey", "--quasi", "age"]
 
 
+def to_store(folder: Path, output: str, *more: str) -> list[str]:
+    """A run with an output in an object store, which is refused before the store is contacted."""
+    run = command(folder, *more)
+    return [*run[:3], output, *run[4:]]
+
+
+@scenario("Object store: a file as output", 2)
+def _(folder: Path) -> list[str]:
+    return to_store(folder, f"s3://ann:{SECRET}@bucket/safe.csv")
+
+
+@scenario("Object store: an unknown option", 2)
+def _(folder: Path) -> list[str]:
+    return to_store(folder, f"s3://bucket/safe/?colour={SECRET}")
+
+
+@scenario("Object store: evidence by URL", 2)
+def _(folder: Path) -> list[str]:
+    return to_store(folder, "s3://bucket/safe/", "--evidence", "s3://bucket/e.json")
+
+
+@scenario("Object store: engine = memory", 2)
+def _(folder: Path) -> list[str]:
+    return to_store(folder, "s3://bucket/safe/", "--engine", "memory")
+
+
 def over_nats(source: str = "", target: str = "", *more: str) -> list[str]:
     """A stream over NATS, to a server that is not there."""
     ends = [f"nats://ann:{SECRET}@127.0.0.1:1/VISITS{source}", "-o", target or f"nats://ann:{SECRET}@127.0.0.1:1/SAFE"]

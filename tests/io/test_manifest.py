@@ -109,3 +109,22 @@ def test_an_incomplete_copy_is_refused(fault: Callable[[Path], None], released: 
         assert ran.code == 3, (command, ran.err)
         assert FAULTS[fault] in " ".join(ran.err.split()), (command, ran.err)
     assert not released.with_name("again").exists()
+
+
+def test_audit_refuses_a_part_with_other_bytes(released: Path, run: Callable[..., Any]) -> None:
+    part = released / "part-00001.parquet"
+    content = bytearray(part.read_bytes())
+    content[10] ^= 1
+    part.write_bytes(content)
+    audited = run("audit", released, "--quasi", "age,pay")
+    assert (audited.code, "got others for 'part-00001.parquet'" in " ".join(audited.err.split())) == (3, True)
+
+
+def test_verify_reports_a_manifest_of_other_bytes(released: Path, run: Callable[..., Any]) -> None:
+    said = json.loads((released / MANIFEST).read_text())
+    said["files"][1]["sha256"] = "0" * 64
+    (released / MANIFEST).write_text(json.dumps(said))
+    checked = run("verify", released.with_name("e.json"), released, "--json")
+    assert checked.code == 4
+    (check,) = [one for one in json.loads(checked.out)["checks"] if MANIFEST in one["claim"]]
+    assert (check["verdict"], check["why"]) == ("does not hold", "some have another SHA-256: part-00001.parquet")

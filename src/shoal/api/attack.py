@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal.api._given import AnyRecipe, is_place, recipe_of, refuse_with_frame
+from shoal.api._stores import reads
 from shoal.errors import ParameterError
 from shoal.flow import attack as flow
 from shoal.flow.stages.read import listed
@@ -14,6 +15,7 @@ from shoal.locations import path_or_none, place
 from shoal.types import Attempts
 
 
+@reads("original", "released", "earlier")
 def attack(
     original: Any,
     released: Any,

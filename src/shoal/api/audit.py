@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from shoal.api._given import is_place, refuse_with_frame
+from shoal.api._stores import reads
 from shoal.flow import audit as flow
 from shoal.locations import place
 from shoal.types import Audit
 
 
+@reads("frame")
 def audit(
     frame: Any,
     quasi: Sequence[str],

@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from shoal.api._given import AnyRecipe, is_place, recipe_of, refuse_with_frame
+from shoal.api._stores import reads
 from shoal.errors import ParameterError
 from shoal.flow import compare as flow
 from shoal.locations import path_or_none, place
 from shoal.types import Readings
 
 
+@reads("original", "masked")
 def compare(
     original: Any,
     masked: Any,

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from shoal.api._given import AnyRecipe, is_place, recipe_of, refuse_with_frame
+from shoal.api._stores import reads
 from shoal.flow.explore import explore as flow
 from shoal.flow.explore.grid import Explore
 from shoal.flow.plan.release_traits import with_noise
@@ -15,6 +16,7 @@ from shoal.recipe.recipe import FixedFields
 from shoal.types import Explored
 
 
+@reads("frame")
 def explore(
     frame: Any,
     recipe: AnyRecipe | None = None,

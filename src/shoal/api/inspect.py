@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from shoal.api._given import is_place, refuse_with_frame
+from shoal.api._stores import reads
 from shoal.flow import inspect as flow
 from shoal.locations import path_or_none, place
 from shoal.types import Inspection
 
 
+@reads("frame")
 def inspect(
     frame: Any,
     reviewed: Sequence[str] = (),

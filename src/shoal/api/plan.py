@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from shoal.api._given import AnyRecipe, is_place, recipe_of, refuse_with_frame
+from shoal.api._stores import reads
 from shoal.flow.protect.dry_run import plan_file, plan_frame
 from shoal.flow.protect.files import SideFiles
 from shoal.locations import path_or_none, place
@@ -13,6 +14,7 @@ from shoal.recipe.recipe import Changes
 from shoal.types import Planned
 
 
+@reads("data")
 def plan(
     data: Any,
     recipe: AnyRecipe | None = None,

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from shoal.api._given import AnyRecipe, is_place, recipe_of, refuse_with_frame
+from shoal.api._stores import reads
 from shoal.errors import ParameterError
 from shoal.flow.protect import protect as flow
 from shoal.flow.protect.files import SideFiles
@@ -14,6 +15,7 @@ from shoal.locations import path_or_none, place
 from shoal.recipe.recipe import Changes
 
 
+@reads("frame")
 def protect(
     frame: Any,
     recipe: AnyRecipe | None = None,

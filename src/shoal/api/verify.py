@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from shoal.api._given import is_place
+from shoal.api._stores import reads
 from shoal.flow.verify import recheck as flow
 from shoal.locations import path_or_none, place
 from shoal.types import Verification
 
 
+@reads("output", "input")
 def verify(
     evidence: str | Path,
     output: Any,

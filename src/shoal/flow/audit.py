@@ -25,6 +25,7 @@ from shoal.flow.stages.batches import Batches, can_be_batched, files_of, joined,
 from shoal.flow.stages.parts import Parts, Wanted, fits, parts_needed, split
 from shoal.flow.stages.read import listed, open_source
 from shoal.flow.stages.values import named, with_values
+from shoal.io.manifest import refuse_changed
 from shoal.locations import Place
 from shoal.memory import ceiling
 from shoal.parameters import unknown
@@ -82,6 +83,7 @@ def audit_file(place: Place, asked: Asked, text: Mapping[str, Any], memory: str 
         data, dialect = open_source(place, text).read(place.at)
         return _audit(data, dialect, (), asked)
     paths = files_of(place.at)
+    refuse_changed(place.at)
     if not can_be_batched(Place(paths[0])) or fits(paths, limit):
         tables = [open_source(replace(place, at=path), text).read(path) for path in paths]
         return _audit(joined(paths, [data for data, _ in tables]), tables[0][1], (), asked)

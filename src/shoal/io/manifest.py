@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -35,25 +36,44 @@ def write_manifest(folder: Path, columns: Sequence[str], parts: Sequence[Part]) 
     (folder / MANIFEST).write_text(json.dumps(said, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
+def read_manifest(owner: object, content: bytes) -> list[Part]:
+    """Return the files that a manifest lists; messages are about its `owner`, the folder.
+
+    Raises
+    ------
+    DataError
+        If it is damaged, or not a manifest of this format.
+    """
+    try:
+        said = json.loads(content.decode("utf-8"))
+        if said["format"] != _FORMAT:
+            raise ValueError
+        return [_part(one) for one in said["files"]]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise DataError(
+            f"{owner}: {MANIFEST} must be the list of files that shoal wrote, in format {_FORMAT}, got another or a "
+            "part of it. Copy the folder again; rename the file if it is from another program."
+        ) from None
+
+
+def _part(said: Any) -> Part:
+    return Part(str(said["name"]), int(said["records"]), int(said["bytes"]), str(said["sha256"]))
+
+
 def check_manifest(folder: Path, files: Sequence[Path]) -> None:
     """Refuse a folder whose files are not those of its manifest; a folder without a manifest is accepted.
 
-    Only names and sizes are compared: the digests are for those who want to compare every byte.
+    Only names and sizes are compared; :func:`changed_files` compares every byte.
 
     Raises
     ------
     DataError
         If a file is missing, has another size, or is not listed; if the manifest is damaged.
     """
-    if not (folder / MANIFEST).exists():
+    parts = _listed(folder)
+    if parts is None:
         return
-    try:
-        listed = _sizes(json.loads((folder / MANIFEST).read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError, KeyError, RecursionError):
-        raise DataError(
-            f"{folder}: {MANIFEST} must be the list of files that shoal wrote, in format {_FORMAT}, got another or a "
-            "part of it. Copy the folder again; rename the file if it is from another program."
-        ) from None
+    listed = {part.name: part.bytes for part in parts}
     found = {file.name: file.stat().st_size for file in files if file.exists()}
     faults = {
         "missing": [name for name in listed if name not in found],
@@ -68,7 +88,33 @@ def check_manifest(folder: Path, files: Sequence[Path]) -> None:
         )
 
 
-def _sizes(said: Any) -> dict[str, int]:
-    if said["format"] != _FORMAT:
-        raise ValueError
-    return {str(one["name"]): int(one["bytes"]) for one in said["files"]}
+def changed_files(folder: Path) -> list[str] | None:
+    """Return the files of a folder whose SHA-256 is not that of its manifest; None: it has no manifest."""
+    parts = _listed(folder)
+    return None if parts is None else [part.name for part in parts if digest_of(folder / part.name) != part.sha256]
+
+
+def refuse_changed(folder: Path) -> None:
+    """Refuse a folder with files whose bytes are not those of its manifest."""
+    if changed := changed_files(folder):
+        raise DataError(
+            f"{folder}: the SHA-256 of every file must be that of {MANIFEST}, got others for "
+            f"{listing([repr(name) for name in changed], most=5)}. Copy the folder again as a whole."
+        )
+
+
+def digest_of(file: Path) -> str:
+    """Return the SHA-256 of a file's bytes, in hexadecimal digits."""
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
+
+
+def _listed(folder: Path) -> list[Part] | None:
+    """Return the files that a folder's manifest lists; None: it has no manifest."""
+    if not folder.is_dir() or not (folder / MANIFEST).exists():
+        return None
+    try:
+        content = (folder / MANIFEST).read_bytes()
+    except OSError:
+        content = b""
+    return read_manifest(folder, content)

@@ -15,10 +15,13 @@ ENGINES = ("memory", "disk")
 _NEEDED = 16  # bytes that a run in memory takes at its peak, for each byte of the table
 
 
-def engine_for(source: Place, sink: Sink | None, engine: str | None, memory: str | int | None) -> str:
+def engine_for(
+    source: Place, sink: Sink | None, engine: str | None, memory: str | int | None, *, in_store: bool = False
+) -> str:
     """Return the engine: as named, or by what a run in memory would take.
 
-    A folder is always protected on disk; a format that cannot be read or written in batches always in memory.
+    A folder is always protected on disk, and so is a table whose output goes to an object store (`in_store`); a format
+    that cannot be read or written in batches always in memory.
 
     Raises
     ------
@@ -27,6 +30,11 @@ def engine_for(source: Place, sink: Sink | None, engine: str | None, memory: str
     """
     if engine is not None and engine not in ENGINES:
         raise ParameterError(f"protect: engine must be {' or '.join(ENGINES)}, got {engine!r}. Choose one of these.")
+    if in_store and engine == "memory":
+        raise ParameterError(
+            f"{source.name}: an output in an object store is made by engine = disk, got memory. Leave out engine."
+        )
+    engine = "disk" if in_store else engine
     limit = ceiling(memory, "memory")
     folder = isinstance(source.at, Path) and source.at.is_dir()
     possible = can_be_batched(source) and (sink is None or sink.batched)

@@ -24,7 +24,7 @@ from shoal.flow.stages.read import schema_for
 from shoal.flow.stages.summary import ColumnSummary, Summary, summarise
 from shoal.flow.stages.values import complete_rows, only_rows
 from shoal.flow.stages.write import writes_folder
-from shoal.locations import Place, beside
+from shoal.locations import Place, Url, beside
 from shoal.recipe.recipe import Recipe
 from shoal.types import Planned, Role, Table
 from shoal.types.protocols import Sink
@@ -45,7 +45,8 @@ def plan_file(
 ) -> Planned:
     """Plan to protect a file, without forming a class; a named output is checked but not touched.
 
-    A database is not contacted before the run. Of a file that would be protected on disk only the first rows are read.
+    A database is not contacted before the run; an object store is. Of a file that would be protected on disk only the
+    first rows are read.
     """
     from shoal.io.sinks._atomic import check_target
     from shoal.io.sinks._folder import check_folder
@@ -59,13 +60,24 @@ def plan_file(
         paths = [path for path in (*(one.at for one in places), *side_files.paths.values()) if isinstance(path, Path)]
         checks: list[Callable[[], None]] = [partial(keep_apart, source, place, side_files.paths) for place in places]
         checks += [partial(check_output if path == target.at else check_target, path, force=force) for path in paths]
+        if isinstance(target.at, Url) and target.stored is not None:
+            checks.append(partial(_check_store, target.at, force=force))
         faults += _refused(checks)
-    if engine_for(source, sink, engine, memory) == "disk":
+    in_store = target is not None and target.stored is not None
+    if engine_for(source, sink, engine, memory, in_store=in_store) == "disk":
         return _planned_on_disk(source, target, recipe, faults, sink, certify=certify)
     progress.stage("Read")
     whole = read_file(source, recipe, textual=False if sink is None else sink.textual)
     timed = partial(time_of, report=side_files.report is not None, text=sink is None or sink.textual)
     return _planned(whole, recipe, faults, timed, certify=certify, sink=None if sink is None else type(sink))
+
+
+def _check_store(url: Url, *, force: bool) -> None:
+    """Refuse an output in an object store that must not be written to."""
+    from shoal.io.stores.folder import open_store
+    from shoal.io.stores.upload import check_store_folder
+
+    check_store_folder(open_store(url), force=force)
 
 
 def plan_frame(frame: Any, recipe: Recipe, *, certify: bool = False, report: bool = False) -> Planned:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pyarrow as pa
 
@@ -50,6 +51,8 @@ def _same(one: Place, other: Place) -> bool:
     """Tell whether two places are the same, even through links or another name of this machine."""
     from shoal.io.sinks._atomic import same_file
 
+    if one.stored is not None and other.stored is not None:
+        return _overlap(one.stored, other.stored)
     if isinstance(one.at, Path) and isinstance(other.at, Path):
         return same_file(one.at, other.at)
     if isinstance(one.at, Url) and isinstance(other.at, Url):
@@ -60,6 +63,12 @@ def _same(one: Place, other: Place) -> bool:
     return same_file(file.at, Path(url.at.database[1]))
 
 
+def _overlap(one: Url, other: Url) -> bool:
+    """Tell whether two places in object stores are the same, or one is inside the other; endpoints do not count."""
+    paths = [f"{unquote(url.shown).partition('://')[2].strip('/')}/" for url in (one, other)]
+    return paths[0].startswith(paths[1]) or paths[1].startswith(paths[0])
+
+
 def _reads(source: Place, table: str) -> bool:
     """Tell whether a source is a table, or a query that names it."""
     if "table" in source.options:
@@ -68,6 +77,8 @@ def _reads(source: Place, table: str) -> bool:
     name = re.escape(table.rpartition(".")[2].strip('"'))
     return re.search(rf"(?<!\w){name}(?!\w)", source.options.get("query", ""), re.IGNORECASE) is not None
 
+
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")  # one slash: a path holds no two
 
 EDITIONS = ("internal", "external")
 
@@ -89,6 +100,11 @@ class SideFiles:
             )
         if self.report is not None and self.report.suffix.lower() not in (".html", ".htm"):
             raise ParameterError(f"{self.report}: the name of a report must end in .html. Rename it.")
+        for owner, local in self.paths.items():
+            if _URL.match(str(local)):
+                raise ParameterError(
+                    f"{owner.capitalize()}: must be a local file, got a URL. Name a file, and copy it afterwards."
+                )
         for what, path in (("evidence", self.evidence), ("a receipt", self.receipt)):
             if path is not None and path.suffix.lower() != ".json":
                 raise ParameterError(f"{path}: the name of {what} must end in .json. Rename it.")

@@ -355,7 +355,7 @@ def protect_file(
 ) -> Protected:
     """Protect a file; the audited output and all side files appear together, or none of them."""
     sink = sink_for(source, target, recipe)
-    if engine_for(source, sink, engine, memory) == "disk":
+    if engine_for(source, sink, engine, memory, in_store=target.stored is not None) == "disk":
         return protect_large(
             source,
             target,
@@ -423,7 +423,12 @@ def protect_file(
 
 def sink_for(source: Place, target: Place, recipe: Recipe) -> Sink:
     """Return the sink of an output; that of a folder writes the format of the input's files."""
-    if not writes_folder(target, source) or not isinstance(source.at, Path):
+    folder = writes_folder(target, source)
+    if target.stored is not None and not isinstance(source.at, Path):
+        raise ParameterError(
+            f"{target}: an output in an object store must be made from files, got a database. Export it to Parquet."
+        )
+    if not folder or not isinstance(source.at, Path):
         return open_sink(target, recipe.set)
     suffix = part_suffix(files_of(source.at)[0])
     return open_sink(replace(target, at=Path(f"part{suffix}")), recipe.set)
@@ -471,28 +476,34 @@ def protect_large(
             repeat=repeat,
             finish=finish,
         )
-    assert isinstance(target.at, Path)  # it was written
-    return Protected(_dataset(target.at, done.run.release.dialect), recipe, done.run, rows=done.rows)
+    return Protected(_dataset(target, done.run.release.dialect), recipe, done.run, rows=done.rows)
 
 
 def _receipt_on_disk(digest: Callable[[], Digest], done: DiskRun) -> Receipt:
     return receipt_of(digest(), done.run.partition, rows=done.rows)
 
 
-def _dataset(path: Path, dialect: Dialect | None) -> Any:
+def _dataset(target: Place, dialect: Dialect | None) -> Any:
     """Return a written table that is larger than memory, to be read lazily."""
     from pyarrow import csv, dataset
 
-    files = sorted(path.glob("part-*")) if path.is_dir() else [path]
-    if files[0].suffix in (".parquet", ".pq"):
-        return dataset.dataset(files)
+    system = None
+    if isinstance(target.at, Path):
+        files = [str(one) for one in (sorted(target.at.glob("part-*")) if target.at.is_dir() else [target.at])]
+    else:
+        from shoal.io.stores.download import published_parts
+
+        system, files = published_parts(target.at)
+    if files[0].endswith((".parquet", ".pq")):
+        return dataset.dataset(files, filesystem=system)
     parsed = (
         csv.ParseOptions(delimiter=dialect.delimiter, quote_char=dialect.quote, newlines_in_values=True)
         if dialect
         else None
     )
     read = csv.ReadOptions(encoding=dialect.encoding) if dialect else None
-    return dataset.dataset(files, format=dataset.CsvFileFormat(parse_options=parsed, read_options=read))
+    form = dataset.CsvFileFormat(parse_options=parsed, read_options=read)
+    return dataset.dataset(files, format=form, filesystem=system)
 
 
 def _written(release: Release, sink: Sink, target: Place, hidden: tuple[Any, ...]) -> Release:

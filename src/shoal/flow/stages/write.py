@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from shoal import registry
+from shoal.errors import ParameterError
 from shoal.io.sinks._atomic import atomic
 from shoal.locations import Place
 from shoal.parameters import build, declarations
@@ -36,8 +37,14 @@ def writes_folder(target: Place, source: Place) -> bool:
     """Tell whether an output is a folder of files rather than one file.
 
     It is if its name ends in a slash, if it is an existing folder, or if the input is a folder and the name has no
-    known suffix.
+    known suffix. In an object store it always is, and a name with a known suffix must end in a slash.
     """
+    if target.stored is not None:
+        if not target.folder and target.name.lower().endswith(tuple(registry.declared("io.sinks", "suffixes"))):
+            raise ParameterError(
+                f"{target}: an output in an object store must be a folder, got the name of a file. End it in a slash."
+            )
+        return True
     if not isinstance(target.at, Path):
         return False
     if target.folder or target.at.is_dir():

@@ -31,6 +31,7 @@ from shoal.flow.verify.requirements import (
     without_promise,
     withstands,
 )
+from shoal.io.manifest import MANIFEST, changed_files
 from shoal.io.sources._file import read_bytes
 from shoal.locations import Place, beside
 from shoal.memory import ceiling
@@ -318,7 +319,7 @@ def verify(
     kept = None if receipt is None else Receipt.read(receipt)
     limit = ceiling(memory)
     tables = outputs_of(said, output, limit)
-    checks = [_sealed(said), *_same_outputs(said, tables)]
+    checks = [_sealed(said), *_same_outputs(said, tables), *_listed(tables)]
     recipe, about = _recipe(said)
     checks.append(about)
     claims = claims_of(said)
@@ -351,6 +352,19 @@ def _same_outputs(said: Evidence, tables: Sequence[Seen]) -> Iterator[Check]:
         else:
             size = f"{found.size:,} bytes" if found.size is not None else "its content, rows in any order"
             yield Check(claim, Verdict.HOLDS, f"SHA-256 of {size}; {table.records:,} records")
+
+
+def _listed(tables: Sequence[Seen]) -> Iterator[Check]:
+    """Compare the files of a folder with the digests of its manifest."""
+    for table in tables:
+        folder = None if table.place is None else table.place.at
+        changed = changed_files(folder) if isinstance(folder, Path) else None
+        if changed is not None:
+            claim = f"The files of {table.name} match its {MANIFEST}"
+            if changed:
+                yield Check(claim, Verdict.FAILS, f"some have another SHA-256: {listing(changed, most=5)}")
+            else:
+                yield Check(claim, Verdict.HOLDS, "the SHA-256 of each file is that of the manifest")
 
 
 def _recipe(said: Evidence) -> tuple[Recipe | None, Check]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
@@ -25,6 +25,7 @@ from shoal.flow.engines.disk.gate import check_written
 from shoal.flow.engines.disk.needs import needs_of, refuse_full_disk
 from shoal.flow.engines.disk.output import Output, parted, shuffled
 from shoal.flow.engines.disk.sample import Sample, run_of
+from shoal.flow.engines.disk.staging import staging
 from shoal.flow.engines.disk.survey import Survey, survey
 from shoal.flow.evidence.receipt import of_file
 from shoal.flow.gate.attacks import note_on_order
@@ -34,12 +35,11 @@ from shoal.flow.plan.promise import promise_of
 from shoal.flow.stages.batch_tables import BatchReader, schema_of_batches
 from shoal.flow.stages.batches import open_batches
 from shoal.flow.stages.row_digests import ColumnDigests
-from shoal.flow.stages.write import part_suffix, writes_folder
+from shoal.flow.stages.write import part_suffix
 from shoal.io.manifest import Part, write_manifest
-from shoal.io.sinks._folder import parts_writer, staged_folder
+from shoal.io.sinks._folder import parts_writer
 from shoal.locations import Place
 from shoal.recipe.recipe import Recipe
-from shoal.scratch import scratch_folder
 from shoal.types import Block, Dialect, Partition, Role, Run, Step
 from shoal.types.protocols import Sink
 from shoal.types.released import released
@@ -74,14 +74,12 @@ def protect_on_disk(
     """
     refuse_in_blocks(recipe, certify=certify, repeat=repeat)
     with ExitStack() as stack:
-        assert isinstance(target.at, Path)  # a database is written from memory
-        folder = writes_folder(target, source)
-        staged = stack.enter_context((staged_folder if folder else sink.staged)(target.at, force=force))
-        scratch = stack.enter_context(scratch_folder(target.at))
+        places = stack.enter_context(staging(target, source, sink, force=force))
+        staged, scratch = places.staged, places.scratch
         progress.stage("Read")
         batches = open_batches(source, recipe, textual=sink.textual)
         needs = needs_of(batches, recipe, textual=sink.textual)
-        refuse_full_disk(needs, target.at)
+        refuse_full_disk(needs, places.path)
         progress.expect(lambda: needs.time.wall, needs.disk)
         schema = schema_of_batches(batches, recipe)
         reader = BatchReader(batches, schema, sink.textual)
@@ -96,26 +94,39 @@ def protect_on_disk(
         partition = _partition(plan, formed)
         progress.stage("Write")
         output = Output(formed, found, recipe, tables)
-        into = _Into(sink, staged, part_suffix(batches.files[0]), sink.dialect_for(target.at, reader.dialect))
+        suffix = places.part_suffix(part_suffix(batches.files[0]))
+        into = _Into(sink, staged, suffix, sink.dialect_for(places.path, reader.dialect))
         note, written, rows, counts, cells = _written(output, into, scratch, keep_metadata=keep_metadata)
         progress.stage("Audit")
         promise = promise_of(recipe, partition)
         sample = Sample.of(output)
-        try:
-            audited = audit_files(written, promise, memory=memory, scratch=scratch)
+        look = partial(audit_files, written, promise, memory=memory, scratch=scratch)
+        with _reading_back():
+            audited = look()
             about, attempts = check_written(output, sample, written, batches.arrow, rows, cells, keep=keep_metadata)
-        except DataError as error:
-            raise GuaranteeError(f"The written files cannot be read back: {error} Nothing was published.") from None
         audit = replace(audited.audit, attacker=formed.atoms.attacker(promise))
         ordered = (note,) if note else note_on_order(attempts, recipe.row_order)
         run = replace(run_of(output, sample, partition), checked=audit, attempts=attempts)
         run = replace(run, notes=(*recipe.notes, *ordered, *about))
-        if folder:
-            _list_parts(staged, written, counts)
+        parts = _list_parts(staged, written, counts) if staged.is_dir() else []
         run = replace(run, source=source.name, target=target.name, left_out=found.read - found.records)
         done = DiskRun(run, audited.class_sizes, rows, staged)
         finish(done)
+        if places.upload is not None:
+            progress.stage("Publish")
+            with _reading_back():
+                note = places.upload.publish(staged, parts, look)
+            done = replace(done, run=replace(run, notes=(*run.notes, *((note,) if note else ()))))
     return done
+
+
+@contextmanager
+def _reading_back() -> Iterator[None]:
+    """Refuse to publish files that cannot be read back."""
+    try:
+        yield
+    except DataError as error:
+        raise GuaranteeError(f"The written files cannot be read back: {error} Nothing was published.") from None
 
 
 def _partition(plan: Plan, formed: Formed) -> Partition:
@@ -183,13 +194,14 @@ def _reported(tables: Iterator[pa.Table], done: int, total: int) -> Iterator[pa.
         progress.report(done, total)
 
 
-def _list_parts(folder: Path, written: Written, counts: list[int]) -> None:
-    """Write the manifest of a folder."""
+def _list_parts(folder: Path, written: Written, counts: list[int]) -> list[Part]:
+    """Write the manifest of a folder, and return what it lists."""
     parts = []
     for path, records in zip(written.paths, counts, strict=True):
         digest = of_file(path)
         parts.append(Part(path.name, records, digest.size or 0, digest.hex))
     write_manifest(folder, written.schema.names(), parts)
+    return parts
 
 
 def _rows(found: Survey, shuffled_rows: list[NDArray[np.int64]]) -> NDArray[np.int64] | None:
