@@ -12,7 +12,7 @@ from shoal.flow.protect import protect as flow
 from shoal.flow.protect.files import SideFiles
 from shoal.flow.protect.protect import Protected
 from shoal.locations import path_or_none, place
-from shoal.recipe.recipe import Changes
+from shoal.recipe.recipe import Changes, Recipe
 
 
 @reads("frame")
@@ -32,6 +32,7 @@ def protect(
     repeat: str | Path | None = None,
     engine: str | None = None,
     memory: str | int | None = None,
+    spark_master: str | None = None,
     **fields: Unpack[Changes],
 ) -> Protected:
     """Protect a table and audit the result before anyone sees it.
@@ -68,7 +69,10 @@ def protect(
     engine, memory
         Of a file: ``memory`` or ``disk``, and the memory to use at most, such as ``"2GB"``. By default a Parquet or
         text file that would need more than that, or more than is available, and every folder of such files, is
-        protected on disk; ``data`` is then a pyarrow dataset of the output.
+        protected on disk; ``data`` is then a pyarrow dataset of the output. ``spark`` protects a Parquet folder or a
+        catalog table (``table:NAME``) on a cluster; see :func:`shoal.spark.protect` for DataFrames.
+    spark_master
+        Address of the cluster, such as ``local[4]`` or ``spark://host:7077``; by default as Spark is configured.
     **fields
         Fields of the recipe by name, such as ``quasi=["age"], k=5``: instead of a recipe, or to override it.
 
@@ -105,6 +109,7 @@ def protect(
             receipt=receipt,
             engine=engine,
             memory=memory,
+            spark_master=spark_master,
         )
         return flow.protect_frame(
             frame, made, certify=certify, keep_metadata=keep_metadata, repeat=path_or_none(repeat)
@@ -114,6 +119,10 @@ def protect(
             'protect: output must be given for a file, got nothing. Name the protected file: output="safe.csv".'
         )
     side_files = (path_or_none(save_recipe), path_or_none(report), edition, path_or_none(evidence))
+    if engine == "spark":
+        return _on_spark(frame, output, made, SideFiles(*side_files, path_or_none(receipt)), spark_master, force=force)
+    if spark_master is not None:
+        raise ParameterError("protect: spark_master must be given with engine = spark only. Add --engine spark.")
     return flow.protect_file(
         place(frame),
         place(output),
@@ -126,6 +135,18 @@ def protect(
         engine=engine,
         memory=memory,
     )
+
+
+def _on_spark(
+    source: Any, target: Any, recipe: Recipe, side_files: SideFiles, master: str | None, *, force: bool
+) -> Protected:
+    """Protect a folder or a table of a cluster."""
+    from shoal.flow.engines.spark.session import check_installed
+
+    check_installed()
+    from shoal.flow.protect.cluster import protect_tables_on_spark
+
+    return protect_tables_on_spark(str(source), str(target), recipe, master=master, force=force, side_files=side_files)
 
 
 def protect_file(

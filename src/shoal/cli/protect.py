@@ -64,7 +64,10 @@ def protect(
     ] = False,
     memory: o.Memory = None,
     engine: Annotated[
-        str | None, typer.Option(help="Engine: memory, or disk for files larger than memory.", show_default="by size")
+        str | None, typer.Option(help="Engine: memory, disk, or spark for a cluster.", show_default="by size")
+    ] = None,
+    spark_master: Annotated[
+        str | None, typer.Option(metavar="URL", help="Cluster of engine spark, e.g. local[4] or spark://host:7077.")
     ] = None,
     threads: o.Threads = None,
     json: o.Json = False,
@@ -112,6 +115,7 @@ def protect(
             repeat=repeat,
             engine=engine,
             memory=memory,
+            spark_master=spark_master,
         )
     with summary_of(shown):
         if json:

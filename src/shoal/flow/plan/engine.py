@@ -11,7 +11,7 @@ from shoal.locations import Place
 from shoal.memory import ceiling
 from shoal.types.protocols import Sink
 
-ENGINES = ("memory", "disk")
+ENGINES = ("memory", "disk", "spark")
 _NEEDED = 16  # bytes that a run in memory takes at its peak, for each byte of the table
 
 
@@ -29,7 +29,11 @@ def engine_for(
         If there is no such engine, or the place cannot be protected by it.
     """
     if engine is not None and engine not in ENGINES:
-        raise ParameterError(f"protect: engine must be {' or '.join(ENGINES)}, got {engine!r}. Choose one of these.")
+        raise ParameterError(
+            f"protect: engine must be {', '.join(ENGINES[:-1])} or {ENGINES[-1]}, got {engine!r}. Choose one of these."
+        )
+    if engine == "spark":
+        raise ParameterError("plan: engine must be memory or disk, got 'spark', which has no dry run. Start the run.")
     if in_store and engine == "memory":
         raise ParameterError(
             f"{source.name}: an output in an object store is made by engine = disk, got memory. Leave out engine."

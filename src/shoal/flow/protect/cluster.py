@@ -19,7 +19,8 @@ from shoal.flow.engines.spark.session import session, spark_errors
 from shoal.flow.evidence.build import Proof
 from shoal.flow.protect.anonymise import measured
 from shoal.flow.protect.files import NOTHING, SideFiles
-from shoal.flow.protect.protect import Protected
+from shoal.flow.protect.protect import Protected, dataset_of
+from shoal.locations import Place
 from shoal.recipe.recipe import Recipe
 from shoal.scratch import new_mark, scratch_folder
 
@@ -81,8 +82,8 @@ def protect_tables_on_spark(
     with session(master) as spark, ExitStack() as stack:
         with spark_errors():
             frame = spark.table(source.removeprefix(PREFIX)) if source.startswith(PREFIX) else _parquet(spark, source)
-        near = None if target.startswith(PREFIX) else local_path(target)
-        folder = stack.enter_context(scratch_folder(near))
+        path = None if target.startswith(PREFIX) else local_path(target)
+        folder = stack.enter_context(scratch_folder(path))
         done = protect_frame_on_spark(
             frame,
             recipe,
@@ -92,7 +93,7 @@ def protect_tables_on_spark(
             steady=True,
             side_files=side_files,
         )
-    return replace(done, data=None)  # its session has ended
+    return done if path is None else replace(done, data=dataset_of(Place(path), None))  # the session may have ended
 
 
 def _parquet(spark: SparkSession, source: str) -> DataFrame:

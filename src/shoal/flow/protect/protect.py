@@ -476,14 +476,14 @@ def protect_large(
             repeat=repeat,
             finish=finish,
         )
-    return Protected(_dataset(target, done.run.release.dialect), recipe, done.run, rows=done.rows)
+    return Protected(dataset_of(target, done.run.release.dialect), recipe, done.run, rows=done.rows)
 
 
 def _receipt_on_disk(digest: Callable[[], Digest], done: DiskRun) -> Receipt:
     return receipt_of(digest(), done.run.partition, rows=done.rows)
 
 
-def _dataset(target: Place, dialect: Dialect | None) -> Any:
+def dataset_of(target: Place, dialect: Dialect | None) -> Any:
     """Return a written table that is larger than memory, to be read lazily."""
     from pyarrow import csv, dataset
 

@@ -92,7 +92,7 @@ def audit_frame(written: WrittenFrame, promise: Promise) -> Audited:
     needed = [f.col(quoted(name)) for name in (*wanted.columns, *written.hidden)]
     parts = frame.select(part.alias(outside(BLOCK)), *needed)
     job = _AuditPart(schema, promise, references, dict(written.resolutions))
-    found = grouped(parts, BLOCK, job, pa.schema([pa.field(FACTS, pa.binary())])).toArrow()
+    found = grouped(parts, BLOCK, count, job, pa.schema([pa.field(FACTS, pa.binary())])).toArrow()
     done = [pickle.loads(one) for one in found.column(0).to_pylist()]
     for one in done:
         if isinstance(one, ShoalError):

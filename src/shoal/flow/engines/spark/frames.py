@@ -22,6 +22,7 @@ T = TypeVar("T")
 PREFIX = "__shoal_"  #: of columns that are never released
 BLOCK, FACTS = "\0block", "\0facts"  #: the block of a record, and what a block reports, in its first row
 _ROWS = 1 << 18  # rows that a function sees at a time
+_TASKS = 20_000  # of a stage at most
 
 
 def over(frame: DataFrame, work: Callable[[pa.Table], T]) -> list[T]:
@@ -51,14 +52,20 @@ def changed(frame: DataFrame, work: Callable[[pa.Table], pa.Table], schema: pa.S
     return frame.mapInArrow(run, spark_schema(frame, schema))
 
 
-def grouped(frame: DataFrame, by: str, work: Callable[[int, pa.Table], pa.Table], schema: pa.Schema) -> DataFrame:
-    """Return a DataFrame whose rows are what a function makes of each group; one worker holds a group as a whole."""
+def grouped(
+    frame: DataFrame, by: str, groups: int, work: Callable[[int, pa.Table], pa.Table], schema: pa.Schema
+) -> DataFrame:
+    """Return a DataFrame whose rows are what a function makes of each group; one worker holds a group as a whole.
+
+    There are as many tasks as groups: Spark would join tasks by their bytes, and a group takes time, not space.
+    """
     name = outside(by)
 
     def run(key: tuple[pa.Scalar, ...], table: pa.Table) -> pa.Table:
         return _outside(work(int(key[0].as_py()), inside(table)), schema)
 
-    return frame.groupBy(name).applyInArrow(run, spark_schema(frame, schema))
+    spread = frame.repartition(min(max(groups, 1), _TASKS), name)
+    return spread.groupBy(name).applyInArrow(run, spark_schema(frame, schema))
 
 
 def spark_schema(frame: DataFrame, schema: pa.Schema) -> StructType:

@@ -70,9 +70,13 @@ class Folder:
     def staged(self, frame: DataFrame, scratch: Scratch) -> Iterator[_Hidden]:
         """Write a DataFrame to a hidden folder; when the block ends, the folder gets its name."""
         with staged_folder(self.path, force=self.force) as folder:
-            frame.write.mode("append").parquet(str(folder))
-            _tidy(folder)
-            yield _Hidden(frame.sparkSession.read.parquet(str(folder)), folder)
+            parts = folder / "parts"  # Spark warns of folders with a hidden name
+            frame.write.parquet(str(parts))
+            _tidy(parts)
+            yield _Hidden(frame.sparkSession.read.parquet(str(parts)), parts)
+            for path in list(parts.iterdir()):
+                path.rename(folder / path.name)
+            parts.rmdir()
             _list_parts(folder, frame.columns)
 
     def data(self, staged: Staged) -> DataFrame:

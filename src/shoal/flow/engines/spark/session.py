@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -35,12 +36,14 @@ def session(master: str | None = None) -> Iterator[SparkSession]:
             raise ParameterError("spark_master: must be left out where there is a Spark session. Leave it out.")
         yield from_user
         return
-    with spark_errors():
-        made = _started(master)
-    try:
-        yield made
-    finally:
-        made.stop()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", category=FutureWarning, message="PySpark does not yet")  # about pandas
+        with spark_errors():
+            made = _started(master)
+        try:
+            yield made
+        finally:
+            made.stop()
 
 
 def check_installed() -> None:
@@ -74,6 +77,7 @@ def _started(master: str | None) -> SparkSession:
     if master is not None and master.startswith("sc://"):
         return builder.remote(master).getOrCreate()
     builder = builder.config("spark.ui.enabled", "false").config("spark.ui.showConsoleProgress", "false")
+    builder = builder.config("spark.log.level", "ERROR")
     if "spark.driver.memory" not in os.environ.get("PYSPARK_SUBMIT_ARGS", ""):
         builder = builder.config("spark.driver.memory", os.environ.get("SPARK_DRIVER_MEMORY", _DRIVER))
     return (builder if master is None else builder.master(master)).getOrCreate()

@@ -85,6 +85,7 @@ class SparkStore:
     atoms: Atoms = field(default_factory=Atoms)
     rows: DataFrame | None = None
     _blocked: DataFrame | None = None
+    _count: int = 1
 
     def __len__(self) -> int:
         return self.records
@@ -101,6 +102,7 @@ class SparkStore:
 
     def group(self, assign: Assign, count: int) -> None:
         """Put the records into blocks, when they are run."""
+        self._count = count
         if self.rows is None:
             self._blocked = self._first(lambda table, points: assign(points(table), np.zeros(0, np.int32)))
             return
@@ -117,6 +119,7 @@ class SparkStore:
 
     def group_strata(self) -> None:
         """Let every stratum be a block."""
+        self._count = len(self.stored.facts.stratum_of)
         self._blocked = self._first(lambda table, points: table.column(STRATUM).to_numpy())
 
     def _first(self, number: Callable[[pa.Table, Callable[[pa.Table], Points]], NDArray[np.int32]]) -> DataFrame:
@@ -191,7 +194,7 @@ class SparkStore:
     def _run(self, work: Callable[[int, pa.Table], pa.Table], schema: pa.Schema) -> None:
         """Run a function on every block, write what comes out, and read the reports."""
         assert self._blocked is not None  # they are grouped
-        before, self.rows = self.rows, self.scratch.written(grouped(self._blocked, BLOCK, work, schema))
+        before, self.rows = self.rows, self.scratch.written(grouped(self._blocked, BLOCK, self._count, work, schema))
         if before is not None:
             self.scratch.remove(before)
         found = self.rows.select(quoted(FACTS)).where(f"{quoted(FACTS)} is not null").toArrow().column(0).to_pylist()
