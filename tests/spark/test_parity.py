@@ -102,7 +102,11 @@ def rows_of(frame: Any) -> pa.Table:
     return data.sort_by([(name, "ascending") for name in data.column_names])
 
 
-@pytest.mark.parametrize("name", SCENARIOS)
+QUICK = ("default", "mixed", "people")
+ALL = [pytest.param(name, marks=() if name in QUICK else pytest.mark.long) for name in SCENARIOS]
+
+
+@pytest.mark.parametrize("name", ALL)
 def test_the_engines_agree(name: str, spark: Any, folder: Path) -> None:
     table, fields = people(), recipe(name)
     disk = on_disk(table, fields, folder)
@@ -120,6 +124,7 @@ def test_the_engines_agree(name: str, spark: Any, folder: Path) -> None:
     assert not [path.name for path in (folder / "safe").iterdir() if "crc" in path.name or "SUCCESS" in path.name]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["default", "equal records", "mixed", "people", "t"])
 def test_rows_do_not_depend_on_partitions(name: str, spark: Any, folder: Path) -> None:
     table, fields = people(1), recipe(name)
@@ -132,7 +137,9 @@ def test_rows_do_not_depend_on_partitions(name: str, spark: Any, folder: Path) -
     assert found[0] == found[1] == found[2]
 
 
-@pytest.mark.parametrize("name", ["fast", "mixed", "equal records"])
+@pytest.mark.parametrize(
+    "name", ["mixed", *(pytest.param(one, marks=pytest.mark.long) for one in ("fast", "equal records"))]
+)
 def test_an_exchange_within_a_class_changes_no_byte(name: str, spark: Any, folder: Path) -> None:
     table, fields = people(2), recipe(name)
     disk = shoal.protect(table, {**fields, "row_order": "keep"}, k=4)
@@ -157,6 +164,7 @@ def test_an_exchange_within_a_class_changes_no_byte(name: str, spark: Any, folde
     assert contents[0] == contents[1]
 
 
+@pytest.mark.long
 def test_every_pass_sees_the_same_rows_of_a_query_that_changes(spark: Any, folder: Path) -> None:
     from pyspark.sql import functions as f
 
@@ -166,6 +174,7 @@ def test_every_pass_sees_the_same_rows_of_a_query_that_changes(spark: Any, folde
     assert done.audit.overall.achieved >= 4
 
 
+@pytest.mark.long
 def test_catalog_tables(spark: Any, folder: Path) -> None:
     fields = recipe("fast")
     spark.createDataFrame(people()).write.mode("overwrite").saveAsTable("people")
@@ -180,6 +189,7 @@ def test_catalog_tables(spark: Any, folder: Path) -> None:
     assert {one.name for one in spark.catalog.listTables()} == {"people", "safe"}
 
 
+@pytest.mark.long
 def test_an_object_store_gets_its_manifest_last(spark: Any, folder: Path) -> None:
     from shoal.flow.engines.spark.protect import protect_on_spark
     from shoal.flow.engines.spark.publish import StoreFolder

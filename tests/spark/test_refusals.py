@@ -52,9 +52,9 @@ def _other_pay(frame: Any) -> Any:
 @pytest.mark.parametrize(
     ("break_it", "said"),
     [
-        (_lost, "lost, repeated or changed"),
+        pytest.param(_lost, "lost, repeated or changed", marks=pytest.mark.long),
         (_twice, "lost, repeated or changed"),
-        (_other_pay, "lost, repeated or changed"),
+        pytest.param(_other_pay, "lost, repeated or changed", marks=pytest.mark.long),
         (_apart, "found less than was promised"),
     ],
 )

@@ -84,8 +84,8 @@ def in_order_of_digests(frame: DataFrame, names: Sequence[str], records: int) ->
 
 def spark_schema(frame: DataFrame, schema: pa.Schema) -> StructType:
     """Return the schema that a DataFrame with these columns has."""
-    named = pa.schema([pa.field(outside(one.name), one.type) for one in schema])
-    return frame.sparkSession.createDataFrame(named.empty_table()).schema
+    one_row = pa.table({outside(one.name): pa.nulls(1, one.type) for one in schema})  # Connect refuses an empty table
+    return frame.sparkSession.createDataFrame(one_row).schema
 
 
 def arrow_schema(frame: DataFrame) -> pa.Schema:
