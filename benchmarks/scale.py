@@ -1,10 +1,11 @@
 """Figures of tables larger than memory: loss, CPU, memory and growth, on disk and in memory. Prints as it goes.
 
-    python benchmarks/scale.py [--quick] [--mixed] [--huge] [--kinds clustered,uniform] [--folder /somewhere]
+    python benchmarks/scale.py [--quick] [--mixed] [--huge] [--spark] [--kinds clustered,uniform] [--folder /somewhere]
 
 Parquet files of 10⁶ and 10⁷ records with 6 numbers of 4 decimals, k = 10, ceiling 2 GB. Each run is a process of its
-own, after one that compiles everything. CPU seconds are those of all threads and children, peak memory is the sum of
-the process's VmHWM and that of its largest child. All ratios are between runs of one call of this script:
+own, after one that compiles everything. CPU seconds are those of all threads and children, as /proc shows them five
+times a second; peak memory is the largest sum of the resident memory of all of them that was seen, or the process's
+VmHWM if that is more. All ratios are between runs of one call of this script:
 
 - `× unit`: CPU over that of reading the file and writing it again with pyarrow, batch by batch;
 - `IL/mdav`, `IL/blocks`: loss over that of in-memory `mdav`, and over that of in-memory `auto` with effort default,
@@ -18,14 +19,21 @@ Targets at 10⁷: peak below the ceiling; `fast` ≤ 45 s of CPU, ≤ 12 × unit
 Their IL is in units of deviations, but classes are formed in units of ranges: it does not tell which effort is better.
 --huge: also 10⁸ × 6 at `fast` with a ceiling of 4 GB; to reach: under 15 minutes, growth ≤ 12. Takes 6 GB of disk for
 the input and up to four times that for scratch and output.
+--spark: only the disk engine and Spark with `local[2]`, at `fast`; to reach: wall and CPU ≤ 3 × the disk engine, IL
+within 1 %. Starting the JVM counts.
 --quick: 10⁶ records only, 10⁶ mixed ones too.
 """
 
 import argparse
+import contextlib
 import json
+import os
+import shutil
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -37,9 +45,8 @@ NUMBERS = [f"x{j}" for j in range(6)]
 
 # Each run in a process of its own. VmHWM, not ru_maxrss: the latter starts from what the parent process held.
 CHILD = """
-import json, re, resource, sys, time
+import json, re, resource, sys
 given = json.loads(sys.argv[1])
-clock = time.perf_counter()
 if given["engine"] is None:
     from pyarrow import parquet
     file = parquet.ParquetFile(given["source"])
@@ -50,27 +57,75 @@ if given["engine"] is None:
 else:
     import shoal
     more = {"memory": given["memory"]} if given["memory"] else {}
+    more |= {"spark_master": "local[2]"} if given["engine"] == "spark" else {}
     done = shoal.protect(
         given["source"], given["recipe"], output=given["target"], engine=given["engine"], force=True, **more
     )
     found = {"k": done.audit.overall.achieved, "il": done.readings["il_sse"], "records": done.audit.records}
-wall = time.perf_counter() - clock
 own, children = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
 peak = int(re.search(r"VmHWM:\\s+(\\d+) kB", open("/proc/self/status").read())[1]) * 1024
 cpu = sum(one.ru_utime + one.ru_stime for one in (own, children))
-print(json.dumps({**found, "cpu": cpu, "wall": wall, "peak": peak + children.ru_maxrss * 1024}))
+print(json.dumps({**found, "cpu": cpu, "own": peak}))
 """
 
 
 def run(source, engine, recipe=None, memory=None):
     """Protect a file in a process of its own, or copy it; return its figures."""
-    target = source.with_name("out.parquet")
+    target = source.with_name("out" if engine == "spark" else "out.parquet")
     given = {"source": str(source), "target": str(target), "engine": engine, "recipe": recipe, "memory": memory}
-    done = subprocess.run([sys.executable, "-c", CHILD, json.dumps(given)], check=False, capture_output=True, text=True)
-    target.unlink(missing_ok=True)
-    if done.returncode:
-        return {"failed": (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]}
-    return json.loads(done.stdout)
+    clock = time.perf_counter()
+    process = subprocess.Popen(
+        [sys.executable, "-c", CHILD, json.dumps(given)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    watch = Watch(process.pid)
+    out, err = process.communicate()
+    wall = time.perf_counter() - clock
+    cpu, peak = watch.end()
+    if target.is_dir():
+        shutil.rmtree(target)
+    else:
+        target.unlink(missing_ok=True)
+    if process.returncode:
+        return {"failed": (err.strip().splitlines() or [f"exit code {process.returncode}"])[-1]}
+    found = json.loads(out.splitlines()[-1])
+    return {**found, "wall": wall, "cpu": max(cpu, found["cpu"]), "peak": max(peak, found["own"])}
+
+
+class Watch(threading.Thread):
+    """Adds up the CPU seconds and the resident memory of a process and all its descendants, while it runs."""
+
+    def __init__(self, pid):
+        super().__init__(daemon=True)
+        self.pid, self.seconds, self.peak, self.over = pid, {}, 0, threading.Event()
+        self.start()
+
+    def run(self):
+        """Look five times a second."""
+        while not self.over.wait(0.2):
+            self.look()
+
+    def look(self):
+        """Read /proc once."""
+        stats = {}
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdigit():
+                with contextlib.suppress(OSError):
+                    stats[int(entry.name)] = (entry / "stat").read_text().rpartition(")")[2].split()
+        inside, size = {self.pid}, 0
+        while size < len(inside):
+            size = len(inside)
+            inside |= {pid for pid, stat in stats.items() if int(stat[1]) in inside}
+        held = 0
+        for pid in inside & stats.keys():
+            self.seconds[pid] = (int(stats[pid][11]) + int(stats[pid][12])) / os.sysconf("SC_CLK_TCK")
+            held += int(stats[pid][21]) * os.sysconf("SC_PAGE_SIZE")
+        self.peak = max(self.peak, held)
+
+    def end(self):
+        """Return CPU seconds and peak memory."""
+        self.over.set()
+        self.join()
+        return sum(self.seconds.values()), self.peak
 
 
 def clustered(rng, n):
@@ -159,6 +214,7 @@ def measure(sheet, folder, kind, n, cases, memory):
         key, _, effort = method.partition(" ")
         recipe = {"quasi": names, "confidential": ["value"], "k": K, "method": key, "row_order": "keep", "version": 1}
         recipe |= {"effort": effort} if effort else {}
+        recipe |= {"row_order": "auto"} if engine == "spark" else {}
         sheet.line(kind, n, engine, method, run(source, engine, recipe, memory if engine == "disk" else None))
     source.unlink()
 
@@ -171,12 +227,13 @@ BOTH = [
     ("disk", "auto default"),
 ]
 DISK = [("disk", "auto fast"), ("disk", "auto default")]
+SPARK = [("disk", "auto fast"), ("spark", "auto fast")]
 
 
 def main():
     """Run what was asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name in ("quick", "mixed", "huge"):
+    for name in ("quick", "mixed", "huge", "spark"):
         parser.add_argument(f"--{name}", action="store_true")
     parser.add_argument("--kinds", default="clustered,uniform")
     parser.add_argument("--folder", type=Path, help="where the files go; by default the system's temporary folder")
@@ -192,7 +249,7 @@ def main():
         sheet = Sheet()
         for kind in given.kinds.split(","):
             for n in sizes:
-                measure(sheet, folder, kind, n, BOTH, "2GB")
+                measure(sheet, folder, kind, n, SPARK if given.spark else BOTH, "2GB")
         if given.mixed:
             for n in sizes:
                 measure(sheet, folder, "mixed", n, DISK, "3GB")
