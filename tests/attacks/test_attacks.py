@@ -12,6 +12,7 @@ import pytest
 
 import shoal
 from shoal import registry
+from shoal.attack import row_order
 from shoal.types import Attempt, Attempts
 
 N = 400
@@ -167,6 +168,16 @@ def test_a_removed_category_in_a_dictionary_is_metadata() -> None:
 def test_sorted_the_other_way_round() -> None:
     table = people().sort_by([("income", "descending")])
     assert attack(table, released(table), only="row_order").succeeded
+
+
+def test_of_a_large_table_some_rows_show_that_it_is_sorted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(row_order, "_MOST", N // 3)
+    table = people()
+    for known, succeeds in ((table.sort_by("income"), True), (table, False)):
+        found = attack(known, released(known), only="row_order")
+        assert found.succeeded is succeeds
+        assert found.records == -(-N // 3)
+        assert "One of every 3 rows was attacked." in found.sentence
 
 
 @pytest.mark.parametrize("direction", ["ascending", "descending"])

@@ -198,7 +198,7 @@ def test_the_last_digits_of_originals_do_not_reach_outsiders(account: Any) -> No
         off = 1.0 + change * np.sin(np.arange(len(found)))
         numbers = {name: pair._replace(before=pair.after * off) for name, pair in found.numbers.items()}
         readings = Readings(tuple(replace(r, value=r.value * (1 + change)) for r in account.readings.readings))
-        return replace(account, comparison=replace(found, numbers=numbers), readings=readings)
+        return replace(account, compared=lambda: replace(found, numbers=numbers), readings=readings)
 
     one, other = with_originals(1e-13), with_originals(-1e-13)
     assert Html("external").render(one) == Html("external").render(other)
@@ -291,7 +291,7 @@ def test_many_attributes_and_many_categories(account: Any, account_of: Callable[
     assert len(page.encode()) < 1_000_000
     codes = Codes(np.arange(8000) % 1000, np.arange(8000) % 1000, tuple(f"category {i}" for i in range(1000)))
     known = replace(account.comparison, categories={"town": codes})
-    assert "988 others" in Page(Html().render(replace(account, comparison=known))).text
+    assert "988 others" in Page(Html().render(replace(account, compared=lambda: known))).text
 
 
 def test_one_record_one_class_and_nothing_read(account: Any, account_of: Callable[..., Any]) -> None:
@@ -310,7 +310,7 @@ def test_one_record_one_class_and_nothing_read(account: Any, account_of: Callabl
     )
     nothing = Readings(tuple(replace(r, value=math.nan, note="nothing") for r in account.readings.readings))
     for edition in ("internal", "external"):
-        made = replace(account, comparison=alone, readings=nothing)
+        made = replace(account, compared=lambda: alone, readings=nothing)
         found = Page(Html(edition).render(made))
         assert found.count("svg", "histogram") == 0
         assert str(int(alone.numbers["age"].before[0])) not in re.findall(
@@ -367,7 +367,7 @@ def test_a_million_records_take_seconds(account: Any) -> None:
     )
     quasi = (Column(name, Role.QUASI, Kind.CONTINUOUS) for name in names)
     schema = Schema((*quasi, *(column for column in account.schema.columns if column.role is not Role.QUASI)))
-    large = replace(account, comparison=known, schema=schema)
+    large = replace(account, compared=lambda: known, schema=schema)
     Html().render(account)  # imports are not counted
     began = time.process_time()
     page = Html().render(large)

@@ -51,7 +51,8 @@ def _unique(case: Case, names: list[str]) -> int:
         return int((case.everything.occurrences(names) == 1).sum())
     columns = [codes(case.table.data.column(name)) for name in names]
     whole = any(int(one.max(initial=-1)) + 1 == n for one in columns)
-    return n if whole else int((np.bincount(joined(columns, n)) == 1).sum())
+    keys = columns[0] if len(columns) == 1 else joined(columns, n)
+    return n if whole else int((np.bincount(keys) == 1).sum())
 
 
 def _unchanged(case: Case) -> list[str]:

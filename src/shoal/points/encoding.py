@@ -11,16 +11,15 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.errors import DataError
-from shoal.kernels.arithmetic.sums import extent, location_and_spread
+from shoal.kernels.arithmetic.sums import extent
 from shoal.parameters import Checked, Param
-from shoal.points._missing import Missing
-from shoal.points.numeric import present
+from shoal.points._pieces import placed_table, standard
+from shoal.points.numeric import Numeric, present
 from shoal.types import (
     Attribute,
     CodedAttribute,
     CodedColumn,
     Column,
-    Comparison,
     Footing,
     Placed,
     PlacedAttribute,
@@ -30,10 +29,10 @@ from shoal.types import (
 )
 from shoal.types.protocols import Encoder
 
-_Part = NDArray[np.float64] | tuple[CodedColumn, float]  # coordinates of an attribute, or its codes and weight
+Part = NDArray[np.float64] | tuple[CodedColumn, float]  #: coordinates of an attribute, or its codes and weight
 
 _SCALES: dict[str, Scale] = {
-    "standard": lambda values: Footing(*location_and_spread(values)),
+    "standard": standard,
     "range": lambda values: Footing(*extent(values)),
     "none": lambda values: Footing(0.0, 1.0, 0),
 }
@@ -62,7 +61,9 @@ class Encoding(Checked):
 
     def encode(self, attributes: Sequence[Attribute], weights: Mapping[str, float] | None = None) -> Points:
         """Put every record at a point; squared distances in an attribute are multiplied by its weight."""
-        parts: list[_Part] = []
+        if not weights and all(isinstance(one, Numeric) for one in attributes):
+            return self._of_numbers([one for one in attributes if isinstance(one, Numeric)])
+        parts: list[Part] = []
         owners: list[str] = []
         footings: list[Footing] = []
         scale = _SCALES[self.scale_for(attributes)]
@@ -73,15 +74,23 @@ class Encoding(Checked):
                 parts.append((column, weight))
                 new = [Footing(0.0, 1.0 / float(np.sqrt(weight)) if weight else 0.0, 0)] * column.edges
             else:
-                placed = _weighted(_placing(attribute).place(scale), weight)
+                placed = _weighted(placing(attribute).place(scale), weight)
                 parts.append(placed.coordinates)
                 new = list(placed.footings)
             owners += [attribute.name] * len(new)
             footings += new
         return Points(stacked(parts), tuple(owners), tuple(attributes), tuple(footings))
 
+    def _of_numbers(self, attributes: Sequence[Numeric]) -> Points:
+        """Put records of numbers at points, as `encode` does, without memory for each column on its own."""
+        columns = [one.values for one in attributes]
+        footings = [_SCALES[self.scale_for(attributes)](one) for one in columns]
+        names = tuple(one.name for one in attributes)
+        return Points(placed_table(columns, footings), names, tuple(attributes), tuple(footings))
 
-def _placing(attribute: Attribute) -> PlacedAttribute:
+
+def placing(attribute: Attribute) -> PlacedAttribute:
+    """Return an attribute that is not coded."""
     assert isinstance(attribute, PlacedAttribute)  # it is not coded
     return attribute
 
@@ -92,54 +101,6 @@ def _weighted(placed: Placed, weight: float) -> Placed:
     root = float(np.sqrt(weight))
     footings = (Footing(f.location, f.spread / root if root else 0.0, f.exponent) for f in placed.footings)
     return Placed(placed.coordinates * root, tuple(footings))
-
-
-def compare(
-    attributes: Sequence[Attribute],
-    masked: Sequence[pa.ChunkedArray],
-    exact: Mapping[str, pa.ChunkedArray] | None = None,
-) -> Comparison:
-    """Standardise the original columns, and the masked ones by the original's mean and deviation.
-
-    `exact` are the columns that rounding changed, before rounding.
-    """
-    before: list[_Part] = []
-    after: list[_Part] = []
-    unrounded: list[_Part] = []
-    owners: list[str] = []
-    for attribute, column in zip(attributes, masked, strict=True):
-        own = column if exact is None else exact.get(attribute.name, column)
-        columns = [column] if own is column else [column, own]
-        if isinstance(attribute, CodedAttribute):
-            one, codes = attribute.beside(columns)
-            before.append((one, 1.0))
-            others: list[_Part] = [(one._replace(codes=its), 1.0) for its in codes]
-            owners.append(attribute.name)
-        else:
-            with_room = _with_room(_placing(attribute), column)
-            placed = with_room.place(standard_or_unit)
-            before.append(placed.coordinates)
-            others = [with_room.like(one, placed) for one in columns]
-            owners += [attribute.name] * placed.coordinates.shape[1]
-        after.append(others[0])
-        unrounded.append(others[-1])
-    means = None if exact is None else stacked(unrounded)
-    return Comparison(stacked(before), stacked(after), tuple(owners), exact=means)
-
-
-def _with_room(attribute: PlacedAttribute, masked: pa.ChunkedArray) -> PlacedAttribute:
-    """Return an attribute with room for missing values, if only the masked column has some."""
-    if not masked.null_count or isinstance(attribute, Missing):
-        return attribute
-    return Missing(attribute.name, attribute, np.zeros(len(masked), np.bool_), apart=True)
-
-
-def standard_or_unit(values: NDArray[np.float64]) -> Footing:
-    """Return the scaling for comparing tables: standard deviation 1, or the column's unit if it is constant."""
-    location, spread, exponent = location_and_spread(values)
-    if spread == 0.0:  # a constant attribute: any change counts in the column's own unit
-        spread = float(np.ldexp(1.0, -exponent))
-    return Footing(location, spread, exponent)
 
 
 def attribute_of(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from decimal import Decimal, localcontext
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from shoal.errors import DataError, SchemaError, data_rows
 from shoal.kernels.arithmetic.class_statistics import class_means, class_means_of_integers
-from shoal.kernels.arithmetic.sums import place
 from shoal.points._digits import decimal_counts, exact_decimal_counts, integers_to_step, own_step, step_for, to_step
 from shoal.points._missing import with_missing
-from shoal.types import Attribute, Categories, Column, Footing, Kind, Placed, Resolution, Scale, Step
+from shoal.points._pieces import placed_table
+from shoal.types import Attribute, Categories, Column, Footing, Kind, Placed, Resolution, Scale, Step, in_one_piece
 from shoal.types.protocols import Encoder
 
 
@@ -35,6 +35,7 @@ class Numeric(Encoder):
     name: str
     values: NDArray[np.float64] = field(repr=False)
     column: pa.ChunkedArray = field(repr=False)
+    _last: list[Any] = field(default_factory=list, init=False, repr=False)  # labels, weights and their class means
 
     @classmethod
     def of(cls, column: Column, cells: pa.ChunkedArray, missing: str, leaves: pa.DataType | None = None) -> Attribute:
@@ -50,7 +51,7 @@ class Numeric(Encoder):
         if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
             raise SchemaError(f"Column {name!r}: must hold numbers, got {kind}. Give it another kind or role.")
         present(name, column)
-        values = column.cast(pa.float64(), safe=False).combine_chunks().to_numpy(zero_copy_only=False)
+        values = in_one_piece(column.cast(pa.float64(), safe=False)).to_numpy(zero_copy_only=False)
         finite(name, values)
         return cls(name, values, column)
 
@@ -95,15 +96,26 @@ class Numeric(Encoder):
         """Return for each record the (weighted) mean of its class: in the column's type, or exact as float64."""
         kind = self.column.type
         if not isinstance(resolution, Step):
-            return pa.array(class_means(self.values, labels, weights)[labels])
+            return pa.array(self._means(labels, weights)).take(pa.array(labels))
         if pa.types.is_integer(kind) and kind != pa.uint64():
             integers = self.column.cast(pa.int64()).combine_chunks().to_numpy()
             whole = class_means_of_integers(integers, labels, weights)
             return pa.array(integers_to_step(whole, resolution, kind)[labels]).cast(kind)
-        means = class_means(self.values, labels, weights)
+        means = self._means(labels, weights)
         if pa.types.is_floating(kind):
             return self.decode(means, resolution=resolution).take(pa.array(labels))
         return self._beyond_floats(means, labels, resolution).take(pa.array(labels))
+
+    def exact_means(self, labels: NDArray[np.int64], weights: NDArray[np.float64] | None) -> pa.DictionaryArray:
+        """Return for each record the (weighted) mean of its class, with the mean of each class in memory once."""
+        return pa.DictionaryArray.from_arrays(pa.array(labels), pa.array(self._means(labels, weights)))
+
+    def _means(self, labels: NDArray[np.int64], weights: NDArray[np.float64] | None) -> NDArray[np.float64]:
+        """Return the class means; the last ones are kept, because a release needs them rounded and exact."""
+        if not self._last or self._last[0] is not labels or self._last[1] is not weights:
+            self._last[:] = labels, weights, class_means(self.values, labels, weights)
+        found: NDArray[np.float64] = self._last[2]
+        return found
 
     def _beyond_floats(self, means: NDArray[np.float64], labels: NDArray[np.int64], step: Step) -> pa.Array:
         """Return means in a type with more digits than a float: between members, where these fit the step."""
@@ -156,7 +168,7 @@ def _within(value: Decimal, kind: pa.DataType) -> Decimal:
 
 def coordinate(values: NDArray[np.float64], footing: Footing) -> NDArray[np.float64]:
     """Scale values to one coordinate of each record."""
-    return place(values, footing.location, footing.spread, footing.exponent)[:, None]
+    return placed_table([values], [footing])
 
 
 def placed(values: NDArray[np.float64], footing: Footing) -> Placed:

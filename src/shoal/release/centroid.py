@@ -12,7 +12,19 @@ from numpy.typing import NDArray
 
 from shoal.errors import ParameterError, SchemaError
 from shoal.parameters import Checked, Param
-from shoal.types import Block, Numbers, Partition, Points, Release, Resolution, Role, Schema, Table, with_columns
+from shoal.types import (
+    Averaged,
+    Block,
+    Numbers,
+    Partition,
+    Points,
+    Release,
+    Resolution,
+    Role,
+    Schema,
+    Table,
+    with_columns,
+)
 from shoal.types.protocols import Releaser
 
 
@@ -102,7 +114,12 @@ class Centroid(Checked, Releaser):
             inside = points.only(block.attributes)
             if block.values is None:
                 numbers = [a for a in inside.attributes if a.name in rounded]
-                found |= {a.name: a.centroid(block.labels, weights, resolution=None) for a in numbers}
+                found |= {
+                    a.name: a.exact_means(block.labels, weights)
+                    if isinstance(a, Averaged)
+                    else a.centroid(block.labels, weights, resolution=None)
+                    for a in numbers
+                }
             else:
                 made = self._released(inside, block, weights, {})
                 found |= {name: column for name, column in made.items() if name in rounded}

@@ -15,6 +15,7 @@ from shoal.types.inspection import Combination, Guess, Inspection
 from shoal.types.partition import Block, Codes, Comparison, Pair, Partition
 from shoal.types.points import (
     Attribute,
+    Averaged,
     Categories,
     CodedAttribute,
     Confidential,
@@ -44,6 +45,7 @@ from shoal.types.table import (
     Taxonomy,
     as_it_was,
     called,
+    in_one_piece,
     plain,
     with_columns,
     without_unused,
@@ -62,6 +64,7 @@ __all__ = [
     "Attempt",
     "Attempts",
     "Attribute",
+    "Averaged",
     "Audit",
     "Axis",
     "Block",
@@ -127,6 +130,7 @@ __all__ = [
     "Unchanged",
     "Verdict",
     "Verification",
+    "in_one_piece",
     "with_columns",
     "without_unused",
 ]

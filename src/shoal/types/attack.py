@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from shoal.types.table import Role, Table
+from shoal.types.table import Role, Table, in_one_piece
 
 if TYPE_CHECKING:
     import numpy as np
@@ -264,7 +264,7 @@ def codes(column: pa.ChunkedArray) -> NDArray[np.int64]:
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     try:
-        encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
+        encoded = in_one_piece(column).dictionary_encode(null_encoding="encode")
     except pa.ArrowException:  # lists and structures
         texts = pa.array([repr(value) for value in column.to_pylist()], pa.large_string())
         encoded = texts.dictionary_encode()

@@ -122,6 +122,14 @@ class Numbers(PlacedAttribute, Protocol):
         """Convert numbers on the scale of `values` to a column to release, rounded to a resolution."""
 
 
+@runtime_checkable
+class Averaged(Numbers, Protocol):
+    """A numeric attribute whose class means are known with all their digits."""
+
+    def exact_means(self, labels: NDArray[np.int64], weights: NDArray[np.float64] | None) -> pa.DictionaryArray:
+        """Return for each record the (weighted) mean of its class, with the mean of each class in memory once."""
+
+
 @dataclass(frozen=True, eq=False)
 class Confidential:
     """A confidential attribute as methods see it: the value of each record, and the distances between values.

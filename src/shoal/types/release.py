@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import listing
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from shoal.types.privacy_ledger import Ledger
     from shoal.types.run import Unchanged
     from shoal.types.table import Dialect, Schema, Step
+
+
+CLASSES = "classes"  #: first part of the keys under which audits cache the classes of cells as written
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +96,12 @@ class Release:
     def values(self, name: str) -> pa.ChunkedArray:
         """Return the values of a column, parsed if it is text."""
         return self.read.get(name, self.data.column(name))
+
+    def reading(self, parsed: Mapping[str, pa.ChunkedArray]) -> Release:
+        """Return the release with more parsed columns; classes stay cached, which are those of cells as written."""
+        found = replace(self, read={**self.read, **parsed})
+        found.cache.update({key: one for key, one in self.cache.items() if key[0] == CLASSES})
+        return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -38,8 +38,8 @@ class Run:
         The classes.
     release
         The table as it is released.
-    comparison
-        The table before and after, for measures and charts.
+    compared
+        Puts the table before and after side by side; called only for measures and charts that need every record.
     readings
         Losses and risks.
     certificate
@@ -65,7 +65,7 @@ class Run:
     fingerprint: str
     schema: Schema
     partition: Partition
-    comparison: Comparison = field(repr=False)
+    compared: Callable[[], Comparison] = field(repr=False)
     readings: Readings
     release: Release = field(repr=False)
     certificate: Certificate | None = None
@@ -77,6 +77,11 @@ class Run:
     target: str = ""
     notes: tuple[str, ...] = ()
     attempts: tuple[Attempt, ...] = ()
+
+    @cached_property
+    def comparison(self) -> Comparison:
+        """The table before and after, for measures and charts."""
+        return self.compared()
 
     @property
     def audit(self) -> Audit:

@@ -127,6 +127,16 @@ class Dialect:
     moment: str = "T"  #: separator between date and time in ISO 8601
 
 
+def in_one_piece(column: pa.ChunkedArray) -> pa.Array:
+    """Return a column as one array, without a copy if it is one already.
+
+    >>> import pyarrow as pa
+    >>> in_one_piece(pa.chunked_array([[1], [2]])).to_pylist()
+    [1, 2]
+    """
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
 def with_columns(data: pa.Table, columns: Mapping[str, Any]) -> pa.Table:
     """Replace some columns of a table, keeping their order and metadata.
 

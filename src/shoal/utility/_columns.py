@@ -147,17 +147,31 @@ def sse_of(comparison: Comparison) -> float:
     return float(comparison.cache["sse"])
 
 
+def absolute_of(comparison: Comparison) -> float:
+    """Return the sum of absolute differences between original and masked values."""
+    if "absolute" not in comparison.cache:
+        comparison.cache["absolute"] = orderless_total(np.sqrt(comparison.squares).ravel())
+    return float(comparison.cache["absolute"])
+
+
+def cells_of(comparison: Comparison) -> int:
+    """Return the number of compared values, at least 1."""
+    return max(len(comparison) * len(comparison.attributes), 1)
+
+
 def sst_of(comparison: Comparison) -> float:
     """Return the sum of squared differences between original values and their means."""
     if "sst" not in comparison.cache:
-        x = comparison.original
-        if isinstance(x, Coded):
-            summands = x.layout.order.tolist()
-            sums = [x.variation(~at) if at < 0 else _variation(x.numbers[:, at]) for at in summands]
-        else:
-            sums = [_variation(column) for column in x.T]
-        comparison.cache["sst"] = sum(sums)
+        comparison.cache["sst"] = sum(variations(comparison.original))
     return comparison.cache["sst"]
+
+
+def variations(x: NDArray[np.float64] | Coded) -> list[float]:
+    """Return the sum of squared differences from the mean, for each summand of a squared distance."""
+    if isinstance(x, Coded):
+        summands = x.layout.order.tolist()
+        return [x.variation(~at) if at < 0 else _variation(x.numbers[:, at]) for at in summands]
+    return [_variation(column) for column in x.T]
 
 
 def _variation(column: NDArray[np.float64]) -> float:

@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
-from shoal.kernels.arithmetic.sums import orderless_total
 from shoal.types import Comparison, Measure, Reading
+from shoal.utility._columns import absolute_of, cells_of
 
 
 @dataclass(frozen=True)
@@ -21,5 +19,4 @@ class Mae(Measure):
 
     def measure(self, comparison: Comparison) -> Reading:
         """Measure the MAE of a masked table."""
-        value = orderless_total(np.sqrt(comparison.squares).ravel()) / max(comparison.squares.size, 1)
-        return self.reading(value, comparison.attributes)
+        return self.reading(absolute_of(comparison) / cells_of(comparison), comparison.attributes)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from shoal.types import Comparison, Measure, Reading
-from shoal.utility._columns import sse_of
+from shoal.utility._columns import cells_of, sse_of
 
 
 @dataclass(frozen=True)
@@ -19,5 +19,5 @@ class Mse(Measure):
 
     def measure(self, comparison: Comparison) -> Reading:
         """Measure the MSE of a masked table."""
-        value = sse_of(comparison) / max(comparison.squares.size, 1)
+        value = sse_of(comparison) / cells_of(comparison)
         return self.reading(value, comparison.attributes)

@@ -104,7 +104,7 @@ def _of_attribute(
     attribute: Numbers, block: Block, domain: Domain, scales: NDArray[np.float64]
 ) -> tuple[float, float, float]:
     """Return the microaggregation loss, the noise and the variation of an attribute, standardised."""
-    from shoal.points.encoding import standard_or_unit
+    from shoal.points.before_and_after import standard_or_unit
     from shoal.points.numeric import coordinate
 
     placed = attribute.place(standard_or_unit)  # the scale on which tables are compared

@@ -21,7 +21,7 @@ from shoal.flow.plan.release_traits import GROUPING, guarantee, in_two_tables
 from shoal.recipe.attacker import withstood
 from shoal.recipe.recipe import Recipe
 from shoal.recipe.requirements import Required, by_replay, resolve
-from shoal.types import Block, Partition, Release, Role, Unchanged
+from shoal.types import Block, Partition, Release, Role, Unchanged, in_one_piece
 from shoal.types.privacy_ledger import sequential
 
 
@@ -260,7 +260,7 @@ def coded(column: pa.ChunkedArray) -> Coded:
     if pa.types.is_nested(kind):
         return _as_text(column)
     try:
-        encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
+        encoded = in_one_piece(column).dictionary_encode(null_encoding="encode")
     except pa.ArrowException:
         return _as_text(column)
     return Coded(encoded.indices.to_numpy().astype(np.int64), len(encoded.dictionary))

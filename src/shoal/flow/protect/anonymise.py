@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache, partial
 
 import numpy as np
 import pyarrow as pa
@@ -15,12 +16,14 @@ from shoal.flow.plan.plan import Plan, make_plan
 from shoal.flow.plan.release_traits import with_origins
 from shoal.flow.protect.replay import replayed
 from shoal.flow.stages.encode import confidential_columns
+from shoal.flow.stages.losses import loss_readings
 from shoal.flow.stages.measure import compared, measures, of_partition, read_measures
 from shoal.flow.stages.summary import summarise
 from shoal.flow.stages.values import named, read_as_missing, refuse_codes
 from shoal.flow.stages.versions import versions
+from shoal.points.before_and_after import Compared
 from shoal.recipe.recipe import Recipe
-from shoal.types import Readings, Release, Role, Run, Table, with_columns, without_unused
+from shoal.types import Comparison, Points, Readings, Release, Role, Run, Table, with_columns, without_unused
 from shoal.types.protocols import Sink
 
 
@@ -38,23 +41,15 @@ def anonymise(plan: Plan, table: Table) -> Run:
     released, left = _released(made, weights)
     released = replace(released, subject_exact=recipe.subject_exact, replays=replayed(plan, table, made))
     released = with_released_weights(released, made.table, recipe, partition)
-    exact = None if released.exact is None else {name: _column(values) for name, values in released.exact.items()}
-    comparison = replace(
-        compared(made.attributes, made.table.schema, made.typed.data, left, exact=exact),
-        strata=strata,
-        confidential=confidential_columns(made.table),
-        seed=recipe.seed,
-        weights=weights_compared(made.table, recipe, partition),
-    )
-    readings = Readings((*read_measures(comparison, measures(quick=True)).readings, *of_partition(comparison)))
+    scaled = _scaled(made, left, released)
     done = Run(
         recipe.to_dict(),
         recipe.to_toml(),
         recipe.fingerprint,
         table.schema,
         partition,
-        comparison,
-        readings,
+        cache(partial(_comparison, replace(made, points=_NO_POINTS), left, scaled)),
+        loss_readings(scaled),
         released,
         ledger=released.ledger,
         versions=versions(),
@@ -70,7 +65,34 @@ def measured(run: Run) -> Run:
     """Return a run with every measure, including slow ones, for a report."""
     comparison = in_order_of_values(run.comparison)
     readings = (*read_measures(comparison, measures()).readings, *of_partition(comparison))
-    return replace(run, comparison=comparison, readings=Readings(readings))
+    return replace(run, compared=lambda: comparison, readings=Readings(readings))
+
+
+def _scaled(made: Formed, left: pa.Table, released: Release) -> Compared:
+    """Return the columns to compare, and what is known of them: exact means, and scales from forming classes."""
+    exact = None if released.exact is None else {name: _column(values) for name, values in released.exact.items()}
+    points, recipe = made.points, made.plan.recipe
+    as_compared = (
+        made.plan.encoding.scale_for(made.attributes) == "standard"
+        and not recipe.attribute_weights
+        and recipe.epsilon is None  # bounds change scales
+    )
+    footings = {name: points.footings[places[0]] for name, places in points.places.items()} if as_compared else {}
+    return Compared(made.attributes, [left.column(one.name) for one in made.attributes], exact, footings)
+
+
+_NO_POINTS = Points(np.zeros((0, 0)))  # a comparison needs none, and they are large
+
+
+def _comparison(made: Formed, left: pa.Table, scaled: Compared) -> Comparison:
+    recipe = made.plan.recipe
+    return replace(
+        compared(made.attributes, made.table.schema, made.typed.data, left, scaled=scaled),
+        strata=made.strata,
+        confidential=confidential_columns(made.table),
+        seed=recipe.seed,
+        weights=weights_compared(made.table, recipe, made.partition),
+    )
 
 
 def _released(made: Formed, weights: NDArray[np.float64] | None) -> tuple[Release, pa.Table]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +13,9 @@ from shoal import registry
 from shoal.errors import ParameterError, raise_all
 from shoal.parameters import build, declarations, unknown
 from shoal.types import Attribute, CombinedMeasure, Comparison, Measure, Pair, Reading, Readings, Schema
+
+if TYPE_CHECKING:
+    from shoal.points.before_and_after import Compared
 
 AnyMeasure = Measure | CombinedMeasure
 _OF_PARTITION = ("il_sse", "sse")  # readings that are also taken for exact means
@@ -24,7 +27,7 @@ def compared(
     before: pa.Table,
     after: pa.Table,
     extra: Sequence[str] = (),
-    exact: Mapping[str, pa.ChunkedArray] | None = None,
+    scaled: Compared | None = None,
 ) -> Comparison:
     """Put a table before and after on the same scale, row by row.
 
@@ -38,14 +41,14 @@ def compared(
         The columns as parsed values.
     extra
         Further columns that a measure needs, present in both tables.
-    exact
-        Released columns before rounding; None: unknown.
+    scaled
+        The same attributes before and after, if more is known of them, such as exact means.
     """
+    from shoal.points.before_and_after import Compared, compare
     from shoal.points.codes import classes_in, in_own_terms
-    from shoal.points.encoding import compare
 
     with np.errstate(all="ignore"):  # the square of an extreme masked value may overflow
-        found = compare(attributes, [after.column(a.name) for a in attributes], exact)
+        found = compare(scaled or Compared(attributes, [after.column(a.name) for a in attributes]))
     terms = {
         name: in_own_terms(schema[name].kind, before.column(name), after.column(name))
         for name in dict.fromkeys((*found.attributes, *extra))
@@ -126,5 +129,10 @@ def of_partition(comparison: Comparison) -> tuple[Reading, ...]:
         return ()
     partition = replace(comparison, masked=comparison.exact)
     partition.cache.update({name: total for name, total in comparison.cache.items() if name == "sst"})
+    return partition_readings(partition)
+
+
+def partition_readings(partition: Comparison) -> tuple[Reading, ...]:
+    """Read the loss of a comparison with exact means as that of the partition."""
     read = read_measures(partition, measures(only=_OF_PARTITION))
     return tuple(replace(read.reading(name), short=f"{name}_partition") for name in _OF_PARTITION)

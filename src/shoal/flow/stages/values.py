@@ -69,7 +69,7 @@ def with_values(release: Release, names: Sequence[str]) -> Release:
     unread = [name for name in names if name not in release.read]
     if not unread:
         return release  # keeps the audit results cached on it
-    return replace(release, read={**release.read, **{name: as_values(name, table) for name in unread}})
+    return release.reading({name: as_values(name, table) for name in unread})
 
 
 def complete_rows(table: Table, recipe: Recipe) -> NDArray[np.int64] | None:

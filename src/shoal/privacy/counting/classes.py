@@ -16,6 +16,7 @@ from shoal.errors import DataError, GuaranteeError
 from shoal.privacy.counting.spelling import people_in
 from shoal.privacy.counting.values import normal
 from shoal.types import Release
+from shoal.types.release import CLASSES
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +58,7 @@ def classes_of(release: Release, names: Sequence[str]) -> Classes:
     A missing value is a value, NaN is one, and −0 is not 0. Nothing is dropped. All models use the same classes, which
     are computed once per release.
     """
-    key = ("classes", tuple(names))
+    key = (CLASSES, tuple(names))
     if key not in release.cache:
         release.cache[key] = _grouped(release.data.select(list(names)), release.data.num_rows)
     found: Classes = release.cache[key]

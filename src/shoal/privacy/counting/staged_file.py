@@ -53,6 +53,13 @@ def _are_multiples(column: pa.ChunkedArray, step: Step) -> bool:
     if column.type != pa.float64():  # 0.1 in fewer bits is a different number; its shortest digits count
         column = column.cast(pa.float32()).cast(pa.string())
     x = column.cast(pa.float64()).to_numpy()
+    return all(_fit(x[begin : begin + _PIECE], step) for begin in range(0, len(x), _PIECE))
+
+
+_PIECE = 1 << 15  # values that a fast cache holds
+
+
+def _fit(x: NDArray[np.float64], step: Step) -> bool:
     unit = 10.0**step.decimals
     with np.errstate(over="ignore", invalid="ignore"):
         units = np.rint(x * unit)
