@@ -74,8 +74,8 @@ def listing(items: Sequence[object], *, most: int = 10) -> str:
     return f"{shown} and {hidden:,} more" if hidden > 0 else shown
 
 
-#: For `rows_kept`: the rows of a table that has no order, such as one of Spark.
-NOWHERE = object()
+class Nowhere:
+    """For `rows_kept`, the class itself: the rows of a table that has no order, such as one of Spark."""
 
 
 def data_rows(positions: Sequence[int]) -> str:
@@ -85,7 +85,7 @@ def data_rows(positions: Sequence[int]) -> str:
     ('data row 1', 'data rows 4, 9')
     """
     kept = _kept.get()
-    if kept is NOWHERE:
+    if kept is Nowhere:
         return f"{len(positions):,} row{'s' if len(positions) > 1 else ''}"
     numbers = sorted((position if kept is None else int(kept[position])) + 1 for position in positions)
     return f"data row{'s' if len(positions) > 1 else ''} {listing(numbers)}"
@@ -95,7 +95,7 @@ def data_rows(positions: Sequence[int]) -> str:
 def rows_kept(positions: Any) -> Iterator[None]:
     """Make row numbers inside the block refer to these rows of the user's table; None: all of them.
 
-    With `NOWHERE`, rows have no numbers and are only counted.
+    With `Nowhere`, rows have no numbers and are only counted.
 
     >>> with rows_kept([4, 1]):
     ...     data_rows([0, 1])

@@ -1,5 +1,5 @@
-"""Spark: `protect` and `audit` for DataFrames of a cluster; see ``docs/spark.md``."""
+"""Spark: `protect`, `audit`, `verify` and `attack` for DataFrames of a cluster; see ``docs/spark.md``."""
 
-from shoal.api.spark import protect
+from shoal.api.spark import attack, audit, protect, verify
 
-__all__ = ["protect"]
+__all__ = ["attack", "audit", "protect", "verify"]

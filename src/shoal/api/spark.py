@@ -1,9 +1,10 @@
-"""Protection and audit of Spark DataFrames, on the cluster that holds them."""
+"""Protection, audit, verification and attacks of Spark DataFrames, on the cluster that holds them."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from shoal.api._given import AnyRecipe, recipe_of
 from shoal.flow.engines.spark.session import check_installed
@@ -11,6 +12,7 @@ from shoal.flow.protect.files import SideFiles
 from shoal.flow.protect.protect import Protected
 from shoal.locations import path_or_none
 from shoal.recipe.recipe import Changes
+from shoal.types import Attempts, Audit, Verification
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -80,3 +82,83 @@ def protect(
     return protect_frame_on_spark(
         frame, made, scratch, output=output, form=format, force=force, steady=steady, side_files=side_files
     )
+
+
+def audit(
+    frame: DataFrame,
+    quasi: Sequence[str],
+    confidential: Sequence[str] = (),
+    subject: str | None = None,
+    require: Mapping[str, Any] | None = None,
+    kinds: Mapping[str, str] | None = None,
+    taxonomies: Mapping[str, Mapping[str, Any] | str] | None = None,
+    weight: str | None = None,
+    *,
+    subject_exact: bool = False,
+) -> Audit:
+    """Audit a DataFrame as it is: a group-by over all its rows, whoever made it.
+
+    Parameters
+    ----------
+    frame
+        A DataFrame, such as ``spark.read.parquet(folder)`` or ``spark.table(name)``.
+    quasi, confidential, subject, require, kinds, taxonomies, weight, subject_exact
+        As in :func:`shoal.audit`. Models that need the whole table at once are refused.
+    """
+    check_installed()
+    from shoal.flow.audit import Asked, audit_in_parts
+    from shoal.flow.engines.spark.frames import arrow_schema
+    from shoal.flow.engines.spark.parts import parts_of
+    from shoal.flow.engines.spark.session import spark_errors
+
+    people: dict[str, Any] = {"subject_exact": subject_exact}
+    asked = Asked(quasi, confidential, subject, require or {}, kinds or {}, taxonomies or {}, weight, **people)
+    with spark_errors():
+        arrow = arrow_schema(frame)
+        return audit_in_parts(parts_of(frame, asked.wanted(arrow.names)), arrow, None, asked)
+
+
+def verify(
+    evidence: str | Path,
+    frame: DataFrame,
+    *,
+    require: Mapping[str, Any] | None = None,
+    strict: bool = False,
+) -> Verification:
+    """Check a DataFrame against the evidence of its release: audit it from scratch on its cluster, and compare.
+
+    A DataFrame has no bytes, so that it is the released file cannot be seen; :func:`shoal.verify` compares the bytes of
+    a folder. Other parameters are those of :func:`shoal.verify`.
+    """
+    check_installed()
+    from shoal.flow.engines.spark.frames import arrow_schema
+    from shoal.flow.engines.spark.parts import parts_of
+    from shoal.flow.engines.spark.session import spark_errors
+    from shoal.flow.verify.recheck import RemoteTable
+    from shoal.flow.verify.recheck import verify as recheck
+
+    with spark_errors():
+        table = RemoteTable("DataFrame", arrow_schema(frame), frame.count(), lambda wanted: parts_of(frame, wanted))
+        return recheck(Path(evidence), table, require=require, strict=strict)
+
+
+def attack(
+    original: DataFrame, released: DataFrame, recipe: AnyRecipe | None = None, **fields: Unpack[Changes]
+) -> Attempts:
+    """Run the attacks on a released DataFrame that need no matching of its rows, on a sample of whole classes.
+
+    Parameters
+    ----------
+    original
+        The table that was protected; it tells the kinds of its columns.
+    released
+        The released table.
+    recipe, **fields
+        As in :func:`shoal.attack`.
+    """
+    check_installed()
+    from shoal.flow.engines.spark.attack import attack_on_spark
+    from shoal.flow.engines.spark.session import spark_errors
+
+    with spark_errors():
+        return attack_on_spark(original, released, recipe_of(recipe, fields, attack))

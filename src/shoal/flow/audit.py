@@ -22,7 +22,7 @@ from shoal.flow.plan.merging import (
     release_of,
 )
 from shoal.flow.stages.batches import Batches, can_be_batched, files_of, joined, open_files
-from shoal.flow.stages.parts import Parts, Wanted, fits, parts_needed, split
+from shoal.flow.stages.parts import InParts, Wanted, fits, parts_needed, split
 from shoal.flow.stages.read import listed, open_source
 from shoal.flow.stages.values import named, with_values
 from shoal.io.manifest import refuse_changed
@@ -32,7 +32,7 @@ from shoal.parameters import unknown
 from shoal.recipe.recipe import Recipe
 from shoal.recipe.requirements import Required, resolve
 from shoal.scratch import scratch_folder
-from shoal.types import Audit, Dialect, Kind, Release, Role, Schema
+from shoal.types import Audit, Dialect, Finding, Kind, Reference, Release, Role, Schema
 
 _SAMPLE = 100_000
 
@@ -62,6 +62,14 @@ class Asked:
             kinds=self.kinds,
             taxonomies=self.taxonomies,
         )
+
+    def wanted(self, there: Sequence[str]) -> Wanted:
+        """Return the columns to read of a table in parts, or refuse what it lacks."""
+        recipe = self.recipe
+        about_confidential("Audit", resolve("Audit", self.require), recipe.confidential)
+        faults = [unknown("Schema", "column", name, there) for name in recipe.roles if name not in there]
+        raise_all(SchemaError, faults)
+        return Wanted(recipe.quasi, tuple(recipe.roles), recipe.confidential)
 
 
 def audit_frame(frame: Any, asked: Asked) -> Audit:
@@ -93,31 +101,50 @@ def audit_file(place: Place, asked: Asked, text: Mapping[str, Any], memory: str 
 
 def _audit_parts(files: Batches, asked: Asked, memory: int, scratch: Path) -> Audit:
     """Audit a table in parts that each hold whole classes."""
-    recipe = asked.recipe
-    required = resolve("Audit", asked.require)
-    about_confidential("Audit", required, recipe.confidential)
-    names = list(recipe.roles)
-    raise_all(SchemaError, [unknown("Schema", "column", name, files.arrow.names) for name in files.lacks(names)])
-    wanted = Wanted(recipe.quasi, tuple(names), recipe.confidential)
+    recipe, wanted = asked.recipe, asked.wanted(files.arrow.names)
     count = parts_needed(files, wanted, memory, people=asked.subject is not None) if recipe.quasi else 1
     if count == 1:
         (data,) = split(files, wanted, parts=1, memory=memory, scratch=scratch).tables()
         return _audit(data, files.dialect, (), asked)
-    refuse_unmergeable(required)
-    models = [one for one in _models(recipe, required) if is_mergeable(one.key)]
+    refuse_unmergeable(resolve("Audit", asked.require))
     parts = split(files, wanted, parts=count, memory=memory, scratch=scratch)
-    schema = _schema(parts, files, recipe)
-    references = references_in(parts, schema, files.arrow, files.dialect)
-    found = []
-    for table in parts.tables():
-        release = release_of(table, schema, files.dialect, references)
-        release = replace(release, subjects=named(table, asked.subject), subject_exact=asked.subject_exact)
-        found.append(findings_of(_weighed(release, recipe), recipe.quasi, models, recipe.confidential))
-    findings = merged_findings(found)
+    return audit_in_parts(parts, files.arrow, files.dialect, asked)
+
+
+def audit_in_parts(parts: InParts, arrow: pa.Schema, dialect: Dialect | None, asked: Asked) -> Audit:
+    """Audit a table in parts that each hold whole classes, wherever they are."""
+    recipe, required = asked.recipe, resolve("Audit", asked.require)
+    refuse_unmergeable(required)
+    schema = _schema(parts, arrow, dialect, recipe)
+    look = _FindInPart(
+        asked,
+        schema,
+        dialect,
+        references_in(parts, schema, arrow, dialect),
+        [one for one in _models(recipe, required) if is_mergeable(one.key)],
+    )
+    findings = merged_findings(list(parts.map(look)))
     return Audit(parts.records, recipe.quasi, recipe.confidential, findings[0], tuple(findings))
 
 
-def _schema(parts: Parts, files: Batches, recipe: Recipe) -> Schema:
+@dataclass(frozen=True)
+class _FindInPart:
+    """Audits a part of a table."""
+
+    asked: Asked
+    schema: Schema
+    dialect: Dialect | None
+    references: Mapping[str, Reference] = field(repr=False)
+    models: Sequence[Required]
+
+    def __call__(self, part: pa.Table) -> list[Finding]:
+        asked, recipe = self.asked, self.asked.recipe
+        release = release_of(part, self.schema, self.dialect, self.references)
+        release = replace(release, subjects=named(part, asked.subject), subject_exact=asked.subject_exact)
+        return findings_of(_weighed(release, recipe), recipe.quasi, self.models, recipe.confidential)
+
+
+def _schema(parts: InParts, arrow: pa.Schema, dialect: Dialect | None, recipe: Recipe) -> Schema:
     """Return the schema of a table in parts; kinds of confidential columns follow from all their distinct cells."""
     from shoal.schema.kinds import kind_of
     from shoal.schema.roles import schema_of
@@ -129,10 +156,10 @@ def _schema(parts: Parts, files: Batches, recipe: Recipe) -> Schema:
         if name in parts.orders:
             kinds[name] = Kind.ORDINAL
         else:
-            kinds[name] = kind_of(column, files.dialect, files.arrow.field(name).with_type(column.type))
+            kinds[name] = kind_of(column, dialect, arrow.field(name).with_type(column.type))
     kinds |= dict.fromkeys(recipe.taxonomies, Kind.NOMINAL)
-    columns = files.arrow.empty_table().select(list(recipe.roles))
-    return schema_of(columns, recipe.roles, {**kinds, **recipe.kinds}, files.dialect, (), recipe.taxonomies)
+    columns = arrow.empty_table().select(list(recipe.roles))
+    return schema_of(columns, recipe.roles, {**kinds, **recipe.kinds}, dialect, (), recipe.taxonomies)
 
 
 def _audit(data: pa.Table, dialect: Dialect | None, unread: tuple[str, ...], asked: Asked) -> Audit:

@@ -116,7 +116,7 @@ def _absent(cells: pa.ChunkedArray, read: pa.ChunkedArray) -> set[str]:
 
 
 @dataclass(frozen=True, eq=False)
-class InParts:
+class Recomputed:
     """Results of an audit in parts, of a table that is too large to be held in memory.
 
     Attributes
@@ -140,7 +140,7 @@ class Left:
 
     release: Release = field(repr=False)
     faults: Mapping[str, str] = field(default_factory=dict)
-    in_parts: InParts | None = field(default=None, repr=False)  #: of a table that is too large to be held in memory
+    in_parts: Recomputed | None = field(default=None, repr=False)  #: of a table that is too large to be held in memory
 
 
 def as_left(evidence: Evidence, data: pa.Table, dialect: Dialect | None) -> Left:

@@ -8,14 +8,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pyarrow as pa
+
 from shoal.errors import GuaranteeError, listing
 from shoal.flow.evidence.build import histogram
 from shoal.flow.gate.gate import audit_table, refuse_columns
 from shoal.flow.plan.merging import merged_audit, references_in, refuse_unmergeable, release_of
 from shoal.flow.plan.promise import UNCHANGED, Promise
 from shoal.flow.stages.batches import Batches, open_files
-from shoal.flow.stages.parts import SUBJECT, Parts, Wanted, parts_needed, split
-from shoal.types import Audit, Dialect, Role, Schema, Step, Unchanged
+from shoal.flow.stages.parts import SUBJECT, InParts, Wanted, parts_needed, split
+from shoal.types import Audit, Dialect, Reference, Role, Schema, Step, Unchanged
 
 
 @dataclass(frozen=True)
@@ -102,23 +104,43 @@ def audit_files(written: Written, promise: Promise, *, memory: int, scratch: Pat
             f"The files have {parts.records:,} rows, but {written.records:,} were written. Nothing was published."
         )
     references = references_in(parts, written.schema, files.arrow, written.dialect)
-    audits: list[Audit] = []
-    sizes: Counter[int] = Counter()
-    for table in parts.tables():
-        release = release_of(table, written.schema, written.dialect, references)
-        release = replace(release, subject_exact=True, resolutions=written.resolutions)
-        if promise.counted is not None and release.subjects is None:
-            raise GuaranteeError(
-                f"The value of {promise.counted!r} is not known for every record. Nothing was written."
-            )
-        audits.append(audit_table(release, promise))
-        for size, classes in histogram(release, promise.quasi):
-            sizes[size] += classes
-        del release, table
+    look = AuditPart(written.schema, written.dialect, references, written.resolutions, promise)
+    audits, sizes = merged_parts(parts.map(look))
     if promise.together is not None and count > 1:
         _refuse_split(files, written, promise, count, memory, scratch)
-    audit = replace(merged_audit(audits), unchanged=unchanged_in(promise, wanted, parts))
-    return Audited(audit, [[size, sizes[size]] for size in sorted(sizes)])
+    return Audited(replace(audits, unchanged=unchanged_in(promise, wanted, parts)), sizes)
+
+
+@dataclass(frozen=True)
+class AuditPart:
+    """Audits a part of a written table, which holds whole classes."""
+
+    schema: Schema
+    dialect: Dialect | None
+    references: Mapping[str, Reference] = field(repr=False)
+    resolutions: Mapping[str, Step | str]
+    promise: Promise
+
+    def __call__(self, part: pa.Table) -> Audited:
+        """Return the audit of the part, and the sizes of its classes."""
+        release = release_of(part, self.schema, self.dialect, self.references)
+        release = replace(release, subject_exact=True, resolutions=self.resolutions)
+        if self.promise.counted is not None and release.subjects is None:
+            raise GuaranteeError(
+                f"The value of {self.promise.counted!r} is not known for every record. Nothing was written."
+            )
+        return Audited(audit_table(release, self.promise), histogram(release, self.promise.quasi))
+
+
+def merged_parts(parts: Iterable[Audited]) -> Audited:
+    """Return the audit of a table, and the sizes of its classes, from those of its parts."""
+    audits: list[Audit] = []
+    sizes: Counter[int] = Counter()
+    for audit, found in parts:
+        audits.append(audit)
+        for size, classes in found:
+            sizes[size] += classes
+    return Audited(merged_audit(audits), [[size, sizes[size]] for size in sorted(sizes)])
 
 
 def _over(promise: Promise) -> list[tuple[str, ...]]:
@@ -151,7 +173,7 @@ def wanted_for(there: Sequence[str], schema: Schema, resolutions: Iterable[str],
     return Wanted(by, tuple(columns), promise.confidential, unique)
 
 
-def unchanged_in(promise: Promise, wanted: Wanted, parts: Parts) -> Unchanged:
+def unchanged_in(promise: Promise, wanted: Wanted, parts: InParts) -> Unchanged:
     """Return the counts of records that are unique on columns released unchanged."""
     kept = wanted.unique.get("all", ())
     looked_at = tuple(name for name in kept if name in promise.reviewed)

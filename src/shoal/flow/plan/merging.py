@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from shoal import registry
 from shoal.errors import ParameterError, raise_all
-from shoal.flow.stages.parts import SUBJECT, WEIGHT, Parts
+from shoal.flow.stages.parts import SUBJECT, WEIGHT, InParts
 from shoal.flow.stages.values import as_values
 from shoal.recipe.requirements import Required, model_of
 from shoal.types import Audit, Dialect, Finding, Reference, Release, Schema, Table
@@ -59,7 +59,7 @@ def merged_audit(parts: Sequence[Audit]) -> Audit:
     return replace(parts[0], records=records, overall=overall, findings=tuple(findings))
 
 
-def references_in(parts: Parts, schema: Schema, arrow: pa.Schema, dialect: Dialect | None) -> dict[str, Reference]:
+def references_in(parts: InParts, schema: Schema, arrow: pa.Schema, dialect: Dialect | None) -> dict[str, Reference]:
     """Return the distributions of confidential columns in the whole table, parsed once."""
     found = {}
     for name, (cells, counts) in parts.distributions.items():

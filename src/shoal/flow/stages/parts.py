@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -59,9 +59,35 @@ class Wanted:
         return [name for name in dict.fromkeys([*self.columns, *others]) if name not in (SUBJECT, WEIGHT)]
 
 
+T = TypeVar("T")
+
+
+class InParts(Protocol):
+    """A table in parts, each of which holds whole classes, wherever they are; for the attributes see `Parts`."""
+
+    @property
+    def records(self) -> int:
+        """Number of records of all parts."""
+
+    @property
+    def distributions(self) -> Mapping[str, tuple[pa.ChunkedArray, NDArray[np.int64]]]:
+        """Distinct cells of each confidential column and their counts."""
+
+    @property
+    def unique(self) -> Mapping[str, int]:
+        """For each set of columns the number of records that are unique on it."""
+
+    @property
+    def orders(self) -> Mapping[str, pa.Array]:
+        """The categories of confidential columns whose type has an order."""
+
+    def map(self, work: Callable[[pa.Table], T]) -> Iterable[T]:
+        """Yield what a function returns for each part that has records, once."""
+
+
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """A table in parts.
+    """A table in parts on disk.
 
     Attributes
     ----------
@@ -81,6 +107,13 @@ class Parts:
     orders: Mapping[str, pa.Array]
     _held: tuple[pa.Table, ...] = field(repr=False)
     _files: tuple[Path, ...]
+
+    def map(self, work: Callable[[pa.Table], T]) -> Iterator[T]:
+        """Yield what a function returns for each part that has records, once."""
+        for table in self.tables():
+            found = work(table)
+            del table  # before the next part is read
+            yield found
 
     def tables(self) -> Iterator[pa.Table]:
         """Yield the parts that have records, once, and remove each from the disk after use."""

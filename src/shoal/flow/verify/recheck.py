@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -16,10 +16,10 @@ from shoal.flow.evidence.build import histogram, names_hidden
 from shoal.flow.evidence.column_semantics import Left, as_left, taken_on_trust
 from shoal.flow.evidence.receipt import Digest, Receipt, of_path, of_table
 from shoal.flow.stages.batches import Batches, can_be_batched, files_of, joined, open_files
-from shoal.flow.stages.parts import fits
+from shoal.flow.stages.parts import InParts, Wanted, fits
 from shoal.flow.stages.read import open_source
 from shoal.flow.verify.claims import claims_of, look_again, look_at_persons, same
-from shoal.flow.verify.parts import left_in_parts
+from shoal.flow.verify.parts import Claimed, left_in_parts
 from shoal.flow.verify.requirements import (
     all_claimed,
     guarantee_of,
@@ -43,6 +43,16 @@ from shoal.types import Audit, Check, Dialect, Finding, Role, Verdict, Verificat
 
 
 @dataclass(frozen=True, eq=False)
+class RemoteTable:
+    """A table that stays where it is, such as on a cluster, and is audited there in parts."""
+
+    name: str
+    arrow: pa.Schema = field(repr=False)
+    records: int
+    parts: Callable[[Wanted], InParts] = field(repr=False)
+
+
+@dataclass(frozen=True, eq=False)
 class Seen:
     """A table as a verifier finds it: its name, its cells, and its location unless in memory."""
 
@@ -51,10 +61,13 @@ class Seen:
     dialect: Dialect | None = None
     place: Place | None = None
     files: Batches | None = None  #: of a table that is too large to be held in memory: `data` has no rows
+    remote: RemoteTable | None = None  #: a table elsewhere: `data` has no rows
 
     @property
     def records(self) -> int:
         """Number of records."""
+        if self.remote is not None:
+            return self.remote.records
         return self.data.num_rows if self.files is None else self.files.count_records()
 
     def digest(self, of: str) -> Digest:
@@ -80,6 +93,8 @@ def outputs_of(said: Evidence, given: Any, memory: int) -> list[Seen]:
     ends = said["outputs"]
     if not 1 <= len(ends) <= 2:
         raise DataError(f"Evidence: there must be one output or two, got {len(ends)}. Give the file as it was written.")
+    if isinstance(given, RemoteTable) and len(ends) == 1:
+        return [Seen(given.name, given.arrow.empty_table(), remote=given)]
     if isinstance(given, Place) and len(ends) == 1 and isinstance(given.at, Path):
         return [files_seen(said, given, given.at, memory)]
     if isinstance(given, Place):
@@ -145,12 +160,7 @@ def audited(
 ) -> Iterator[Check]:
     """Audit the tables afresh by the recipe's promises, and compare with claims and requirements."""
     claims, link = claims_of(said), said["link"]
-    lefts = [
-        as_left(said, table.data, table.dialect)
-        if table.files is None
-        else left_in_parts(said, table.files, [c for c in claims if _is_shown(c)], recipe.quasi, memory)
-        for table in tables
-    ]
+    lefts = [_left(said, table, [one for one in claims if _is_shown(one)], recipe.quasi, memory) for table in tables]
     if (link is not None, len(tables) == 2) != (in_two_tables(recipe),) * 2:
         yield Check(
             "The tables are those of the release", Verdict.FAILS, "the recipe releases another number of tables"
@@ -167,6 +177,16 @@ def audited(
     yield _sizes(said, recipe, lefts[0], link)
     yield from withstands(said["audit"].get("attacker"), recipe, claims)
     yield from met(required, recipe, seen, link)
+
+
+def _left(said: Evidence, table: Seen, claims: Sequence[Finding], quasi: Sequence[str], memory: int) -> Left:
+    """Return a table as an auditor parses it, or the claims recomputed where it is."""
+    if table.remote is not None:
+        claimed = Claimed(said, table.remote.arrow, None, tuple(claims), tuple(quasi))
+        return claimed.left(table.remote.parts(claimed.wanted()))
+    if table.files is not None:
+        return left_in_parts(said, table.files, claims, quasi, memory)
+    return as_left(said, table.data, table.dialect)
 
 
 def _is_shown(claim: Finding) -> bool:
@@ -341,6 +361,9 @@ def _same_outputs(said: Evidence, tables: Sequence[Seen]) -> Iterator[Check]:
     """Compare each table with its digest."""
     for end, table in zip(said["outputs"], tables, strict=True):
         claim = f"{table.name} is the released file"
+        if table.remote is not None:
+            yield Check(claim, Verdict.UNSEEN, "it has no bytes to compare here; give its folder to compare them")
+            continue
         found = table.digest(end["of"])
         if end["of"] != found.of:
             why = f"the evidence is about {end['of']} and there is only {found.of}"

@@ -6,7 +6,7 @@ Everything here is part of Spark Connect: no RDD, no context, nothing persisted.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
@@ -22,6 +22,7 @@ T = TypeVar("T")
 PREFIX = "__shoal_"  #: of columns that are never released
 BLOCK, FACTS = "\0block", "\0facts"  #: the block of a record, and what a block reports, in its first row
 _ROWS = 1 << 18  # rows that a function sees at a time
+_FILE = 1_000_000  # rows of a released file, about
 _TASKS = 20_000  # of a stage at most
 
 
@@ -66,6 +67,19 @@ def grouped(
 
     spread = frame.repartition(min(max(groups, 1), _TASKS), name)
     return spread.groupBy(name).applyInArrow(run, spark_schema(frame, schema))
+
+
+def in_order_of_digests(frame: DataFrame, names: Sequence[str], records: int) -> DataFrame:
+    """Return some columns of a DataFrame, its rows in the order of a digest of these cells.
+
+    So neither a row's position nor its file tells anything that the row does not.
+    """
+    from pyspark.sql import functions as f
+
+    cells = [f.col(quoted(name)) for name in names]
+    digest = f.xxhash64(*cells)
+    parts = max(1, -(-records // _FILE))
+    return frame.select(*cells).repartition(parts, digest).sortWithinPartitions(digest, *cells)
 
 
 def spark_schema(frame: DataFrame, schema: pa.Schema) -> StructType:

@@ -16,10 +16,10 @@ from shoal.errors import GuaranteeError
 from shoal.flow.engines.blockwise.block import CLASS
 from shoal.flow.engines.blockwise.facts import SUBJECT, Facts
 from shoal.flow.engines.blockwise.record import Sampled
-from shoal.flow.engines.spark.audit import WrittenFrame, audit_frame
+from shoal.flow.engines.spark.audit import WrittenFrame, audit_written
 from shoal.flow.engines.spark.checks import content_of
 from shoal.flow.engines.spark.classes import FormedOnSpark, form_on_spark
-from shoal.flow.engines.spark.frames import changed, inside, over, quoted
+from shoal.flow.engines.spark.frames import changed, in_order_of_digests, inside, over, quoted
 from shoal.flow.engines.spark.input import Input, input_of
 from shoal.flow.engines.spark.plan import refuse_on_spark
 from shoal.flow.engines.spark.publish import Output, Staged
@@ -92,8 +92,8 @@ def protect_on_spark(
         formed = form_on_spark(plan, facts, table, frame, scratch)
         progress.stage("Write")
         rows = reduce(lambda one, other: one.unionByName(other), formed.rows)
-        names = formed.release.columns.names()
-        with output.staged(rows.select(*map(quoted, names)), scratch) as staged:
+        shown = in_order_of_digests(rows, formed.release.columns.names(), facts.records)
+        with output.staged(shown, scratch) as staged:
             progress.stage("Audit")
             _refuse_other_rows(frame, staged.frame, table, facts)
             sample = _Sample.of(rows, formed, table)
@@ -141,11 +141,11 @@ def _audited(rows: DataFrame, published: DataFrame, formed: FormedOnSpark, promi
     steps = {name: one for name, one in release.encoded.resolutions.items() if isinstance(one, (Step, str))}
     shown = WrittenFrame(published, release.columns, facts.records, (), steps)
     if not release.hidden:
-        return audit_frame(shown, promise)
+        return audit_written(shown, promise)
     names = [*release.columns.names(), *release.hidden]
     with_hidden = replace(shown, frame=rows.select(*map(quoted, names)), hidden=release.hidden)
-    audited = audit_frame(with_hidden, promise)
-    audit_frame(shown, replace(promise, counted=None, persons=(), hidden_figures=False))
+    audited = audit_written(with_hidden, promise)
+    audit_written(shown, replace(promise, counted=None, persons=(), hidden_figures=False))
     if content_of(rows, release.columns.names()) != content_of(published, release.columns.names()):
         raise GuaranteeError("The output differs from the rows that were audited with their people and weights.")
     return audited

@@ -15,7 +15,6 @@ from shoal.flow.engines.blockwise.encoding import Encoded
 from shoal.flow.engines.blockwise.facts import SUBJECT, WEIGHT, Facts
 from shoal.flow.engines.blockwise.released_columns import released_columns
 from shoal.flow.plan.plan import Plan
-from shoal.flow.stages.row_digests import row_digests
 from shoal.types import Schema
 
 ORIGINAL = "\0original_"  #: prefix of the original values of a sample, which are not released
@@ -24,10 +23,7 @@ _SAMPLE = 100_000  # records, about, of the whole classes on which measures othe
 
 @dataclass(frozen=True)
 class ReleaseBlock:
-    """Replaces the quasi-identifiers of a block with the values of its classes.
-
-    The rows of a block are sorted by a digest of what is released of each. So their order tells nothing else.
-    """
+    """Replaces the quasi-identifiers of a block with the values of its classes."""
 
     plan: Plan
     facts: Facts
@@ -61,8 +57,7 @@ class ReleaseBlock:
         names = self.columns.names()
         shown = {name: fresh[name] if name in fresh else block.column(name) for name in names}
         beside = {name: block.column(name) for name in self.hidden}
-        out = pa.table({**shown, **beside, **self._sample(number, block, labels)})
-        return out.take(np.argsort(row_digests(out, names), kind="stable")), found
+        return pa.table({**shown, **beside, **self._sample(number, block, labels)}), found
 
     def _sample(self, number: int, block: pa.Table, labels: NDArray[np.int64]) -> dict[str, pa.ChunkedArray]:
         """Return the original quasi-identifiers and the class of records in the sample; null for others."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from shoal import secret
-from shoal.errors import NOWHERE, DataError, rows_kept
+from shoal.errors import DataError, Nowhere, rows_kept
 from shoal.flow.engines.blockwise.facts import STRATUM, SUBJECT, Facts, facts_of
 from shoal.flow.engines.spark.frames import over
 from shoal.flow.engines.spark.input import Input
@@ -45,7 +45,7 @@ def survey_on_spark(frame: DataFrame, table: Input) -> tuple[Facts, Summary]:
         records = table.table(data)
         if not len(records):
             return found
-        with rows_kept(NOWHERE):
+        with rows_kept(Nowhere):
             stored = found.facts.add(records)
             if required:
                 found.values = value_tallies(records)

@@ -1,0 +1,105 @@
+"""Parts of a DataFrame that hold whole classes: a group-by over all its rows, as they are."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from shoal.errors import GuaranteeError, ShoalError
+from shoal.flow.engines.spark.frames import BLOCK, FACTS, grouped, outside, quoted
+from shoal.flow.stages.parts import Distribution, Wanted
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+T = TypeVar("T")
+_ROWS = 200_000  # of a part, about
+_LIMIT = 1 << 31  # bytes of the distinct values of a confidential column
+
+
+@dataclass(frozen=True, eq=False)
+class SparkParts:
+    """A DataFrame in parts; as `Parts`, which are on disk."""
+
+    frame: DataFrame = field(repr=False)
+    wanted: Wanted
+    hidden: tuple[str, ...]
+    records: int
+    distributions: Mapping[str, tuple[pa.ChunkedArray, NDArray[np.int64]]] = field(repr=False)
+    unique: Mapping[str, int]
+    orders: Mapping[str, pa.Array] = field(default_factory=dict)  #: Spark has no ordered categories
+
+    def map(self, work: Callable[[pa.Table], T]) -> list[T]:
+        """Return what a function returns for each part, computed on the workers.
+
+        Raises
+        ------
+        ShoalError
+            The first that the function raised.
+        GuaranteeError
+            If not every row was seen.
+        """
+        from pyspark.sql import functions as f
+
+        count = max(1, -(-self.records // _ROWS))
+        number = f.pmod(_hash(self.wanted.by), f.lit(count)).cast("int") if self.wanted.by else f.lit(0)
+        columns = [f.col(quoted(name)) for name in (*self.wanted.columns, *self.hidden)]
+        rows = self.frame.select(number.alias(outside(BLOCK)), *columns)
+
+        def one(_: int, part: pa.Table) -> pa.Table:
+            try:
+                found: Any = work(part.drop_columns([BLOCK]))
+            except ShoalError as error:
+                found = error
+            return pa.table({FACTS: pa.array([pickle.dumps((part.num_rows, found))], pa.binary())})
+
+        told = grouped(rows, BLOCK, count, one, pa.schema([pa.field(FACTS, pa.binary())])).toArrow()
+        found = [pickle.loads(one) for one in told.column(0).to_pylist()]
+        for _, result in found:
+            if isinstance(result, ShoalError):
+                raise result
+        if sum(seen for seen, _ in found) != self.records:
+            raise GuaranteeError("Not every row of the DataFrame was seen: it changes while it is read.")
+        return [result for _, result in found]
+
+
+def parts_of(frame: DataFrame, wanted: Wanted, hidden: tuple[str, ...] = ()) -> SparkParts:
+    """Count what concerns a whole DataFrame, and return it in parts.
+
+    Parameters
+    ----------
+    frame
+        The table.
+    wanted
+        What to read and count.
+    hidden
+        Columns of people or weights that are not released.
+    """
+    distributions = {name: _distribution(frame, name) for name in wanted.counted}
+    unique = {key: _unique(frame, names) for key, names in wanted.unique.items()}
+    return SparkParts(frame, wanted, hidden, frame.count(), distributions, unique)
+
+
+def _hash(names: Sequence[str]) -> Column:
+    from pyspark.sql import functions as f
+
+    return f.xxhash64(*(f.col(quoted(name)) for name in names))
+
+
+def _distribution(frame: DataFrame, name: str) -> tuple[pa.ChunkedArray, NDArray[np.int64]]:
+    """Return the distinct cells of a column, and the number of records that have each."""
+    found = frame.groupBy(quoted(name)).count().toArrow()
+    cells = Distribution(name, _LIMIT)
+    cells.add_counted(found.column(0).combine_chunks(), found.column(1).to_numpy())
+    return cells.compute()
+
+
+def _unique(frame: DataFrame, names: Sequence[str]) -> int:
+    """Return how many rows are unique on some columns; two of n rows have equal digests with odds below n² / 2⁶⁵."""
+    return frame.groupBy(_hash(names)).count().where("count = 1").count()
