@@ -7,7 +7,8 @@ folder, from top to bottom:
 - ``console``: lines that begin with ``$`` are commands, the lines below are their output. ``shoal`` runs in this
   process. ``make``, ``pip`` and ``git`` are not run. A command must succeed, unless ``$ echo $?`` follows it. A
   line with only ``…`` stands for omitted lines.
-- ``python``: runs as one program over the whole page. A ``text`` block right below it is what it prints.
+- ``python``: runs as one program over the whole page. A ``text`` block right below it is what it prints. A block that
+  imports pyspark runs in a process of its own.
 - a block with a title, such as ``toml title="recipe.toml"``, is a file in the folder.
 
 A table below ``<!-- fields of Recipe -->`` is written from the declarations of that class, one below
@@ -43,6 +44,7 @@ _NOT_RUN = ("make", "pip", "git")
 _MEANS = {"make demo": "shoal demo demo"}
 _PROGRESS = re.compile(r"\[\d+/\d+\] .* s$|compiling the kernels, once")  # durations differ from run to run
 _CUT = "…\n"
+_APART = re.compile(r"^(from|import) pyspark", re.MULTILINE)  # a process has one JVM, which stays in its first folder
 
 
 @dataclass
@@ -78,9 +80,20 @@ class Reader:
 
     def run(self, program: str) -> str:
         """Return what a Python block prints."""
+        if _APART.search(program):
+            return self._run_apart(program)
         with _printed() as printed:
             exec(compile(program, "<page>", "exec", dont_inherit=True), self.variables)
         return printed.getvalue()
+
+    def _run_apart(self, program: str) -> str:
+        """Return what a program prints in a process of its own, without the log of Spark."""
+        done = subprocess.run(
+            [sys.executable, "-c", program], cwd=self.folder, capture_output=True, text=True, check=False
+        )
+        if done.returncode:
+            raise AssertionError(f"A program ended with exit code {done.returncode}:\n{done.stderr[-2000:]}")
+        return done.stdout
 
 
 def pages() -> list[Path]:

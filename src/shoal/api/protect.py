@@ -120,6 +120,12 @@ def protect(
         )
     side_files = (path_or_none(save_recipe), path_or_none(report), edition, path_or_none(evidence))
     if engine == "spark":
+        if memory is not None:
+            raise ParameterError(
+                "protect: memory must be left out with engine = spark, whose workers have what the cluster gives them. "
+                "Leave it out."
+            )
+        _refuse_on_spark(made, certify=certify, repeat=path_or_none(repeat), keep_metadata=keep_metadata)
         return _on_spark(frame, output, made, SideFiles(*side_files, path_or_none(receipt)), spark_master, force=force)
     if spark_master is not None:
         raise ParameterError("protect: spark_master must be given with engine = spark only. Add --engine spark.")
@@ -135,6 +141,13 @@ def protect(
         engine=engine,
         memory=memory,
     )
+
+
+def _refuse_on_spark(recipe: Recipe, *, certify: bool, repeat: Path | None, keep_metadata: bool) -> None:
+    """Refuse what cannot be done on a cluster, before one is started."""
+    from shoal.flow.engines.spark.plan import refuse_on_spark
+
+    refuse_on_spark(recipe, certify=certify, repeat=repeat, keep_metadata=keep_metadata)
 
 
 def _on_spark(
