@@ -69,7 +69,7 @@ def locked(folder: Path, mark: str) -> Iterator[None]:
 
 
 @contextmanager
-def scratch_folder(near: Path | None = None) -> Iterator[Path]:
+def scratch_folder(near: Path | None = None, *, inside: Path | None = None) -> Iterator[Path]:
     """Yield an empty folder for temporary data that only this user can read; it is removed when the block ends.
 
     Guarantee: it is removed whatever ends the block, including KeyboardInterrupt and SystemExit. A killed run
@@ -81,6 +81,8 @@ def scratch_folder(near: Path | None = None) -> Iterator[Path]:
         A file or folder next to which the scratch folder is created, such as the output. The environment variable
         ``SHOAL_SCRATCH`` names another folder and takes precedence. Without either, it is in the system's folder for
         temporary files.
+    inside
+        The folder in which it is created, whatever the environment says.
 
     Raises
     ------
@@ -93,7 +95,7 @@ def scratch_folder(near: Path | None = None) -> Iterator[Path]:
     >>> folder.exists()
     False
     """
-    parent = scratch_place(near)
+    parent = scratch_place(near) if inside is None else Path(os.path.realpath(inside))
     mark = new_mark()
     folder = parent / f".scratch.{mark}"
     if not parent.is_dir():

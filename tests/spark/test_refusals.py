@@ -119,3 +119,25 @@ def test_an_existing_folder_is_kept(spark: Any, folder: Path) -> None:
 def test_an_empty_frame_is_refused(spark: Any, folder: Path) -> None:
     with pytest.raises(shoal.DataError, match="it must have rows"):
         shoal.spark.protect(spark.createDataFrame(people()).limit(0), FIELDS, scratch=folder)
+
+
+def test_the_output_is_not_the_input(spark: Any, folder: Path) -> None:
+    spark.createDataFrame(people()).write.parquet(str(folder / "people"))
+    frame = spark.read.parquet(str(folder / "people"))
+    with pytest.raises(shoal.ParameterError, match="must not be the input"):
+        shoal.spark.protect(frame, FIELDS, scratch=folder / "scratch", output=folder / "people", force=True)
+    spark.createDataFrame(people()).write.mode("overwrite").saveAsTable("both")
+    with pytest.raises(shoal.ParameterError, match="both: the output must not be the input"):
+        shoal.spark.protect(spark.table("both"), FIELDS, scratch=folder / "scratch", output="both", force=True)
+    spark.sql("DROP TABLE both")
+    assert frame.count() == 300
+
+
+def test_a_folder_that_is_named_wins_over_the_environment(
+    spark: Any, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHOAL_SCRATCH", str(folder / "elsewhere"))
+    done = shoal.spark.protect(spark.createDataFrame(people()), FIELDS, scratch=folder / "scratch")
+    assert done.data.count() == 300
+    (kept,) = (folder / "scratch").iterdir()
+    assert kept.name.startswith("release-")

@@ -43,14 +43,15 @@ def protect_frame_on_spark(
     side_files: SideFiles = NOTHING,
 ) -> Protected:
     """Protect a DataFrame; the audited output and all side files appear together, or none of them."""
-    spark, place = frame.sparkSession, str(scratch)
-    into = _output(output, place, form, force=force)
+    into = _output(output, scratch, form, force=force)
     _refuse_side_files(side_files, into)
     refuse_on_spark(recipe)
     with ExitStack() as stack:
         stack.enter_context(spark_errors())
+        if into.reads_from(frame):
+            raise ParameterError(f"{into.name}: the output must not be the input. Give the output another name.")
         papers = stack.enter_context(side_files.staged(force=force))
-        rows = _scratch(spark, place, form, stack)
+        rows = _scratch(frame.sparkSession, scratch, form, stack)
 
         def finish(done: SparkRun) -> None:
             run, records = done.run, done.run.audit.records
@@ -103,13 +104,13 @@ def _parquet(spark: SparkSession, source: str) -> DataFrame:
     return spark.read.parquet(source)
 
 
-def _output(output: str | Path | None, scratch: str, form: str, *, force: bool) -> Output:
+def _output(output: str | Path | None, scratch: str | Path, form: str, *, force: bool) -> Output:
     """Return the output: a folder, a catalog table, a folder of an object store, or none of its own."""
     if output is None:
-        folder = None if _is_table(scratch) else local_path(scratch)
+        folder = None if _is_table(scratch) else local_path(str(scratch))
         return InScratch() if folder is None else Folder(folder / f"release-{new_mark()}")
     place = str(output)
-    if isinstance(output, str) and _is_table(place):
+    if _is_table(output):
         return CatalogTable(place, form, force)
     if form != "parquet":
         raise ParameterError(
@@ -119,20 +120,20 @@ def _output(output: str | Path | None, scratch: str, form: str, *, force: bool) 
     return StoreFolder(place, force) if path is None else Folder(path, force)
 
 
-def _is_table(place: str) -> bool:
-    """Tell whether a place is the name of a table: it has no slash, colon or blank."""
-    return _TABLE.fullmatch(place) is not None
+def _is_table(place: str | Path) -> bool:
+    """Tell whether a place is the name of a table: a text without slash, colon or blank."""
+    return isinstance(place, str) and _TABLE.fullmatch(place) is not None
 
 
-def _scratch(spark: SparkSession, place: str, form: str, stack: ExitStack) -> Scratch:
+def _scratch(spark: SparkSession, place: str | Path, form: str, stack: ExitStack) -> Scratch:
     """Return the scratch; if this run is killed, the next one removes a folder that it can reach."""
     if _is_table(place):
-        return TableScratch(spark, place, form)
-    folder = local_path(place)
+        return TableScratch(spark, str(place), form)
+    folder = local_path(str(place))
     if folder is None:
-        return FolderScratch(spark, place)
+        return FolderScratch(spark, str(place))
     folder.mkdir(parents=True, exist_ok=True)
-    return FolderScratch(spark, stack.enter_context(scratch_folder(folder / "x")))
+    return FolderScratch(spark, stack.enter_context(scratch_folder(inside=folder)))
 
 
 def _refuse_side_files(side_files: SideFiles, output: Output) -> None:

@@ -151,7 +151,7 @@ def _joined(release: ReleaseBlock, stores: list[SparkStore], note: str, facts: F
     return FormedOnSpark(
         [store.rows for store in stores if store.rows is not None],
         release,
-        sum(len(sizes) for sizes, _ in released),
+        sum(count for count, _ in released),
         sse,
         variation_of(release.encoded, facts),
         all(store.together for store in stores),

@@ -82,8 +82,11 @@ def parts_of(frame: DataFrame, wanted: Wanted, hidden: tuple[str, ...] = ()) -> 
         Columns of people or weights that are not released.
     """
     distributions = {name: _distribution(frame, name) for name in wanted.counted}
-    unique = {key: _unique(frame, names) for key, names in wanted.unique.items()}
-    return SparkParts(frame, wanted, hidden, frame.count(), distributions, unique)
+    unique = {key: _unique(frame, names, distributions) for key, names in wanted.unique.items()}
+    counts = next((counts for _, counts in distributions.values()), None)
+    return SparkParts(
+        frame, wanted, hidden, frame.count() if counts is None else int(counts.sum()), distributions, unique
+    )
 
 
 def _hash(names: Sequence[str]) -> Column:
@@ -100,6 +103,10 @@ def _distribution(frame: DataFrame, name: str) -> tuple[pa.ChunkedArray, NDArray
     return cells.compute()
 
 
-def _unique(frame: DataFrame, names: Sequence[str]) -> int:
+def _unique(
+    frame: DataFrame, names: Sequence[str], known: Mapping[str, tuple[pa.ChunkedArray, NDArray[np.int64]]]
+) -> int:
     """Return how many rows are unique on some columns; two of n rows have equal digests with odds below n² / 2⁶⁵."""
+    if len(names) == 1 and names[0] in known:
+        return int((known[names[0]][1] == 1).sum())
     return frame.groupBy(_hash(names)).count().where("count = 1").count()

@@ -32,7 +32,7 @@ from shoal.flow.plan.plan import make_plan
 from shoal.flow.plan.promise import UNCHANGED, Promise, promise_of
 from shoal.flow.stages.row_digests import occurrences
 from shoal.recipe.recipe import Recipe
-from shoal.types import Attempt, Block, Kind, Partition, Release, Role, Run, Schema, Step, Table
+from shoal.types import Attempt, Block, Kind, Partition, Release, Role, Run, Schema, Step, Table, Unchanged
 from shoal.types.attack import AllRecords
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def protect_on_spark(
             promise = promise_of(recipe, partition)
             audited = _audited(rows, staged.frame, formed, promise, facts)
             run = sample.sampled(formed, facts).run(partition)
-            attempts = _attacked(sample, staged.frame, formed, recipe, facts)
+            attempts = _attacked(sample, staged.frame, formed, facts, audited.audit.unchanged)
             audit = replace(audited.audit, attacker=formed.atoms.attacker(promise))
             run = replace(run, checked=audit, attempts=attempts, notes=recipe.notes, target=output.name)
             run = replace(run, left_out=facts.read - facts.records)
@@ -184,7 +184,7 @@ class _Sample:
 
 
 def _attacked(
-    sample: _Sample, published: DataFrame, formed: FormedOnSpark, recipe: Recipe, facts: Facts
+    sample: _Sample, published: DataFrame, formed: FormedOnSpark, facts: Facts, unchanged: Unchanged | None
 ) -> tuple[Attempt, ...]:
     """Run the quick attacks on the sample, and refuse the output if one succeeds that must not."""
     everything = None
@@ -192,6 +192,8 @@ def _attacked(
         shown = sample.released
 
         def times(names: list[str]) -> NDArray[np.int64]:
+            if unchanged is not None and unchanged.unique == 0 and set(names) <= set(unchanged.columns):
+                return np.full(len(shown), 2)  # or more
             some = shown.select(list(names))
             parts = over(published.select(*map(quoted, names)), lambda data: occurrences(some, [data], names))
             return np.asarray(np.sum(parts, axis=0), np.int64)
@@ -203,4 +205,4 @@ def _attacked(
             times,  # type: ignore[arg-type]
         )
     released = Release(sample.released, Schema(()))
-    return attack_release(sample.original, released, recipe.to_dict(), everything=everything)
+    return attack_release(sample.original, released, facts.recipe.to_dict(), everything=everything)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
+from urllib.parse import unquote
 
 from shoal.errors import GuaranteeError, ParameterError
 from shoal.flow.engines.spark.checks import content_of
-from shoal.flow.engines.spark.scratch import Scratch, remove_path
+from shoal.flow.engines.spark.scratch import Scratch, local_path, remove_path
 from shoal.flow.evidence.receipt import of_file
 from shoal.io.manifest import Part, write_manifest
 from shoal.io.sinks._folder import staged_folder
@@ -44,6 +46,9 @@ class Output(Protocol):
 
     def data(self, staged: Staged) -> DataFrame:
         """Return the published output."""
+
+    def reads_from(self, frame: DataFrame) -> bool:
+        """Tell whether a DataFrame reads files that publishing would replace."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +88,12 @@ class Folder:
         """Return the published output."""
         return staged.frame.sparkSession.read.parquet(str(self.path))
 
+    def reads_from(self, frame: DataFrame) -> bool:
+        """Tell whether a DataFrame reads files that publishing would replace."""
+        folder = Path(os.path.realpath(self.path))
+        read = [local_path(unquote(one)) for one in frame.inputFiles()]
+        return any(one is not None and folder in Path(os.path.realpath(one)).parents for one in read)
+
 
 @dataclass(frozen=True)
 class CatalogTable:
@@ -113,6 +124,12 @@ class CatalogTable:
     def data(self, staged: Staged) -> DataFrame:
         """Return the published output."""
         return staged.frame.sparkSession.table(self.table)
+
+    def reads_from(self, frame: DataFrame) -> bool:
+        """Tell whether a DataFrame reads files that publishing would replace."""
+        session = frame.sparkSession
+        exists = session.catalog.tableExists(self.table)
+        return exists and not set(frame.inputFiles()).isdisjoint(session.table(self.table).inputFiles())
 
 
 @dataclass(frozen=True)
@@ -149,6 +166,11 @@ class StoreFolder:
         """Return the published output."""
         return staged.frame.sparkSession.read.parquet(self.uri)
 
+    def reads_from(self, frame: DataFrame) -> bool:
+        """Tell whether a DataFrame reads files that publishing would replace."""
+        folder = self.uri.rstrip("/").rpartition("://")[2]
+        return any(f"{folder}/" in one for one in frame.inputFiles())
+
 
 @dataclass(frozen=True)
 class InScratch:
@@ -166,6 +188,10 @@ class InScratch:
     def data(self, staged: Staged) -> DataFrame:
         """Return the audited rows."""
         return staged.frame
+
+    def reads_from(self, frame: DataFrame) -> bool:
+        """Return False: nothing is replaced."""
+        return False
 
 
 def _tidy(folder: Path) -> None:

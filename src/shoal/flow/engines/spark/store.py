@@ -41,7 +41,7 @@ class BlockReport(NamedTuple):
     together: bool
     atoms: Atoms
     note: str = ""
-    released: tuple[NDArray[np.int64], NDArray[np.float64]] | None = None  #: sizes of classes, and what is lost
+    released: tuple[int, NDArray[np.float64]] | None = None  #: number of classes, and what they lose
     laid: tuple[BlockAtoms, pa.Table] | None = None  #: atoms, and the confidential values of their records
 
 
@@ -230,5 +230,5 @@ def with_report(rows: pa.Table, report: BlockReport) -> pa.Table:
     return rows.append_column(FACTS, said)
 
 
-def _brief(found: Released) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    return found.sizes, found.lost
+def _brief(found: Released) -> tuple[int, NDArray[np.float64]]:
+    return len(found.sizes), found.lost
