@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import subprocess
 import sys
 import typing
@@ -128,7 +129,7 @@ def test_required_arguments_are_the_required_fields(arguments: typing.Any, of: t
 def test_fields_beside_what_explore_varies() -> None:
     import shoal
 
-    own = set(shoal.explore.__kwdefaults__)
+    own = set(inspect.unwrap(shoal.explore).__kwdefaults__)
     assert Changes.__annotations__.keys() - FixedFields.__annotations__.keys() == {
         name for name in Changes.__annotations__ if name in own
     }

@@ -14,7 +14,7 @@ from shoal.flow.engines.blockwise.record import with_losses
 from shoal.flow.engines.spark.plan import refuse_on_spark
 from shoal.flow.engines.spark.protect import SparkRun, protect_on_spark
 from shoal.flow.engines.spark.publish import CatalogTable, Folder, InScratch, Output, StoreFolder
-from shoal.flow.engines.spark.scratch import FolderScratch, Scratch, TableScratch, local_path
+from shoal.flow.engines.spark.scratch import FolderScratch, Scratch, TableScratch, for_spark, local_path
 from shoal.flow.engines.spark.session import session, spark_errors
 from shoal.flow.evidence.build import Proof
 from shoal.flow.protect.anonymise import measured
@@ -101,7 +101,7 @@ def _parquet(spark: SparkSession, source: str) -> DataFrame:
     path = local_path(source)
     if path is not None and not path.exists():
         raise ParameterError(f"{source}: there is no such file or folder. Check the name; a table is {PREFIX}NAME.")
-    return spark.read.parquet(source)
+    return spark.read.parquet(for_spark(source))
 
 
 def _output(output: str | Path | None, scratch: str | Path, form: str, *, force: bool) -> Output:

@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 from shoal.errors import GuaranteeError, ParameterError
 from shoal.flow.engines.spark.checks import content_of
-from shoal.flow.engines.spark.scratch import Scratch, local_path, remove_path
+from shoal.flow.engines.spark.scratch import Scratch, for_spark, local_path, remove_path
 from shoal.flow.evidence.receipt import of_file
 from shoal.io.manifest import Part, write_manifest
 from shoal.io.sinks._folder import staged_folder
@@ -76,9 +76,9 @@ class Folder:
         """Write a DataFrame to a hidden folder; when the block ends, the folder gets its name."""
         with staged_folder(self.path, force=self.force) as folder:
             parts = folder / "parts"  # Spark warns of folders with a hidden name
-            frame.write.parquet(str(parts))
+            frame.write.parquet(for_spark(parts))
             _tidy(parts)
-            yield _Hidden(frame.sparkSession.read.parquet(str(parts)), parts)
+            yield _Hidden(frame.sparkSession.read.parquet(for_spark(parts)), parts)
             for path in list(parts.iterdir()):
                 path.rename(folder / path.name)
             parts.rmdir()
@@ -86,7 +86,7 @@ class Folder:
 
     def data(self, staged: Staged) -> DataFrame:
         """Return the published output."""
-        return staged.frame.sparkSession.read.parquet(str(self.path))
+        return staged.frame.sparkSession.read.parquet(for_spark(self.path))
 
     def reads_from(self, frame: DataFrame) -> bool:
         """Tell whether a DataFrame reads files that publishing would replace."""

@@ -7,6 +7,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from shoal.progress import say
 from shoal.scratch import new_mark
 
 if TYPE_CHECKING:
@@ -41,8 +42,8 @@ class FolderScratch:
     def written(self, frame: DataFrame) -> DataFrame:
         """Write a DataFrame, and return it as it was written."""
         path = f"{self._root}/{next(self._names)}"
-        frame.write.parquet(path)
-        found = self._spark.read.parquet(path)
+        frame.write.parquet(for_spark(path))
+        found = self._spark.read.parquet(for_spark(path))
         self._paths[id(found)] = path
         return found
 
@@ -58,7 +59,8 @@ class FolderScratch:
     def close(self) -> None:
         """Remove everything that was written here and is not kept."""
         for path in self._paths.values() if self._kept else (self._root,):
-            remove_path(path)
+            if not remove_path(path):
+                say(f"Scratch could not be removed and holds original values. Remove it: {path}")
         self._paths.clear()
 
 
@@ -102,6 +104,16 @@ def local_path(place: str) -> Path | None:
     if place.startswith("file:"):
         return Path("/" + place.removeprefix("file:").lstrip("/"))
     return None if "://" in place else Path(place)
+
+
+def for_spark(place: str | Path) -> str:
+    """Return a place as Spark must be told: a path of this machine is not one of the default file system.
+
+    >>> for_spark("/shared/safe"), for_spark("s3a://bucket/safe")
+    ('file:///shared/safe', 's3a://bucket/safe')
+    """
+    path = local_path(str(place))
+    return str(place) if path is None else path.absolute().as_uri()
 
 
 def remove_path(place: str) -> bool:
