@@ -73,7 +73,7 @@ def main() -> None:
     try:
         frame = spark.read.parquet(str(FOLDER / "in.parquet")).repartition(4)
         safe = str(FOLDER / "safe")
-        found = shoal.spark.protect(frame, FIELDS, scratch=FOLDER / "scratch", output=safe, steady=True)
+        found = shoal.spark.protect(frame, FIELDS, scratch=FOLDER / "scratch", output=safe)
     finally:
         done.set()
     audit = shoal.spark.audit(spark.read.parquet(safe), quasi=FIELDS["quasi"], confidential=["pay"])

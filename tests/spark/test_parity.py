@@ -111,7 +111,7 @@ def test_the_engines_agree(name: str, spark: Any, folder: Path) -> None:
     table, fields = people(), recipe(name)
     disk = on_disk(table, fields, folder)
     frame = spark.createDataFrame(table).repartition(3)
-    done = shoal.spark.protect(frame, fields, scratch=folder / "scratch", output=folder / "safe", steady=True)
+    done = shoal.spark.protect(frame, fields, scratch=folder / "scratch", output=folder / "safe")
     found, wanted = rows_of(done.data), rows_of(disk.data.to_table())
     assert found.column_names == wanted.column_names
     assert found.to_pylist() == wanted.to_pylist()
@@ -132,7 +132,7 @@ def test_rows_do_not_depend_on_partitions(name: str, spark: Any, folder: Path) -
     found = []
     for count, data in ((1, table), (2, shuffled), (7, table)):
         frame = spark.createDataFrame(data).repartition(count)
-        done = shoal.spark.protect(frame, fields, scratch=folder / "scratch", steady=True)
+        done = shoal.spark.protect(frame, fields, scratch=folder / "scratch")
         found.append(rows_of(done.data).to_pylist())
     assert found[0] == found[1] == found[2]
 
@@ -159,7 +159,7 @@ def test_an_exchange_within_a_class_changes_no_byte(name: str, spark: Any, folde
         parquet.write_table(data, folder / f"{number}.parquet")
         frame = spark.read.parquet(str(folder / f"{number}.parquet"))
         out = folder / f"out-{number}"
-        shoal.spark.protect(frame, fields, scratch=folder / "scratch", output=out, steady=True)
+        shoal.spark.protect(frame, fields, scratch=folder / "scratch", output=out)
         contents.append({path.name: path.read_bytes() for path in out.iterdir()})
     assert contents[0] == contents[1]
 
@@ -179,13 +179,13 @@ def test_catalog_tables(spark: Any, folder: Path) -> None:
     fields = recipe("fast")
     spark.createDataFrame(people()).write.mode("overwrite").saveAsTable("people")
     frame = spark.table("people")
-    done = shoal.spark.protect(frame, fields, scratch="scratch", output="safe", steady=True)
+    done = shoal.spark.protect(frame, fields, scratch="scratch", output="safe")
     rows = rows_of(done.data)
-    again = shoal.spark.protect(frame, fields, scratch=folder, output="safe", force=True, steady=True)
+    again = shoal.spark.protect(frame, fields, scratch=folder, output="safe", force=True)
     assert rows_of(spark.table("safe")).equals(rows)
     assert again.audit.to_dict() == done.audit.to_dict()
     with pytest.raises(shoal.ParameterError, match="safe: the table exists"):
-        shoal.spark.protect(frame, fields, scratch=folder, output="safe", steady=True)
+        shoal.spark.protect(frame, fields, scratch=folder, output="safe")
     assert {one.name for one in spark.catalog.listTables()} == {"people", "safe"}
 
 

@@ -45,8 +45,8 @@ def protect(
         What to do: a recipe, a mapping with its fields, or the path of a TOML file.
     scratch
         Where rows are written between passes: a folder that driver and executors see under the same path, a folder of
-        an object store, or the name of a catalog table, to which a suffix is added. Scratch holds original values, and
-        is emptied afterwards.
+        an object store, or the name of a catalog table, to which a suffix is added. Scratch holds original values,
+        but no direct identifiers, and is emptied afterwards.
     output
         A folder, or the name of a catalog table. Without it, the audited release stays in scratch.
     format

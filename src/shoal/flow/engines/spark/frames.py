@@ -5,13 +5,17 @@ Everything here is part of Spark Connect: no RDD, no context, nothing persisted.
 
 from __future__ import annotations
 
+import itertools
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from shoal.errors import ShoalError
+from shoal.flow.stages.row_digests import row_digests
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -20,8 +24,11 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 PREFIX = "__shoal_"  #: of columns that are never released
-BLOCK, FACTS = "\0block", "\0facts"  #: the block of a record, and what a block reports, in its first row
-_ROWS = 1 << 18  # rows that a function sees at a time
+BLOCK, FACTS = "\0block", "\0facts"  #: the number of a block, and what a function reports of it
+RECORDS = "\0records"  #: records that are packed as the bytes of a table
+_ROWS, _MOST = 1 << 17, 1 << 21  # rows that a function sees at a time …
+_EACH = 2_000  # … so many for each group, if possible: short pieces cost more to pack
+_BYTES = 1 << 27  # but no more than these
 _FILE = 1_000_000  # rows of a released file, about
 _TASKS = 20_000  # of a stage at most
 
@@ -37,10 +44,10 @@ def over(frame: DataFrame, work: Callable[[pa.Table], T]) -> list[T]:
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for table in gathered(batches):
-            yield pa.record_batch([pa.array([pickle.dumps(_tried(work, table))], pa.binary())], ["found"])
+            yield pa.record_batch([pa.array([pickle.dumps(tried(work, table))], pa.binary())], ["found"])
 
     found = frame.mapInArrow(run, "found binary").toArrow()
-    return [_result(pickle.loads(one)) for one in found.column(0).to_pylist()]
+    return [result_of(pickle.loads(one)) for one in found.column(0).to_pylist()]
 
 
 def changed(frame: DataFrame, work: Callable[[pa.Table], pa.Table], schema: pa.Schema) -> DataFrame:
@@ -54,32 +61,75 @@ def changed(frame: DataFrame, work: Callable[[pa.Table], pa.Table], schema: pa.S
 
 
 def grouped(
-    frame: DataFrame, by: str, groups: int, work: Callable[[int, pa.Table], pa.Table], schema: pa.Schema
+    frame: DataFrame,
+    assign: Callable[[pa.Table], tuple[pa.Table, NDArray[np.int32]]],
+    groups: int,
+    work: Callable[[int, pa.Table], pa.Table],
+    schema: pa.Schema,
 ) -> DataFrame:
     """Return a DataFrame whose rows are what a function makes of each group; one worker holds a group as a whole.
 
-    There are as many tasks as groups: Spark would join tasks by their bytes, and a group takes time, not space.
+    `assign` takes some rows, and returns records and the number of the group of each. Records cross the network
+    packed, many at a time: Spark would take them apart cell by cell. There are as many tasks as groups: Spark would
+    join tasks by their bytes, and a group takes time, not space.
     """
-    name = outside(by)
+    rows = min(max(_EACH * groups, _ROWS), _MOST)
+
+    def spread(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for table in gathered(batches, rows):
+            records, number = assign(table)
+            if records.num_rows:
+                yield from _sent(records, number)
 
     def run(key: tuple[pa.Scalar, ...], table: pa.Table) -> pa.Table:
-        return _outside(work(int(key[0].as_py()), inside(table)), schema)
+        return _outside(work(int(key[0].as_py()), unpacked(table.column(1))), schema)
 
-    spread = frame.repartition(min(max(groups, 1), _TASKS), name)
-    return spread.groupBy(name).applyInArrow(run, spark_schema(frame, schema))
+    sent = frame.mapInArrow(spread, "number int, records binary")
+    sent = sent.repartition(min(max(groups, 1), _TASKS), "number")
+    return sent.groupBy("number").applyInArrow(run, spark_schema(frame, schema))
 
 
-def in_order_of_digests(frame: DataFrame, names: Sequence[str], records: int) -> DataFrame:
-    """Return some columns of a DataFrame, its rows in the order of a digest of these cells.
+def _sent(records: pa.Table, number: NDArray[np.int32]) -> Iterator[pa.RecordBatch]:
+    """Yield the records of each group, packed."""
+    order = np.argsort(number, kind="stable")
+    sorted_, own = records.take(pa.array(order)).combine_chunks(), number[order]
+    begins = np.flatnonzero(np.concatenate(([True], own[1:] != own[:-1])))
+    for begin, end in itertools.pairwise([*begins.tolist(), len(own)]):
+        packed_ = pa.array([packed(sorted_.slice(begin, end - begin))], pa.binary())
+        yield pa.record_batch([pa.array(own[begin : begin + 1], pa.int32()), packed_], ["number", "records"])
+
+
+def packed(table: pa.Table) -> bytes:
+    """Return a table as bytes."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return bytes(sink.getvalue())
+
+
+def unpacked(column: pa.ChunkedArray) -> pa.Table:
+    """Return packed tables as one."""
+    return pa.concat_tables([pa.ipc.open_stream(one.as_buffer()).read_all() for one in column])
+
+
+def in_order_of_digests(frame: DataFrame, names: Sequence[str], records: int, schema: pa.Schema) -> DataFrame:
+    """Return some columns of packed records, the rows in the order of a digest of these cells.
 
     So neither a row's position nor its file tells anything that the row does not.
     """
-    from pyspark.sql import functions as f
+    names, files = list(names), max(1, -(-records // _FILE))
 
-    cells = [f.col(quoted(name)) for name in names]
-    digest = f.xxhash64(*cells)
-    parts = max(1, -(-records // _FILE))
-    return frame.select(*cells).repartition(parts, digest).sortWithinPartitions(digest, *cells)
+    def assign(table: pa.Table) -> tuple[pa.Table, NDArray[np.int32]]:
+        shown = unpacked(table.column(RECORDS)).select(names)
+        return shown, (row_digests(shown, names) % np.uint64(files)).astype(np.int32)
+
+    def arrange(_: int, shown: pa.Table) -> pa.Table:
+        ties = shown.append_column(FACTS, pa.array(row_digests(shown, names)))
+        plain = [name for name in names if not pa.types.is_nested(shown.schema.field(name).type)]
+        return ties.sort_by([(FACTS, "ascending"), *((name, "ascending") for name in plain)]).drop_columns([FACTS])
+
+    shown = pa.schema([schema.field(name) for name in names])
+    return grouped(frame.select(quoted(RECORDS)), assign, files, arrange, shown)
 
 
 def spark_schema(frame: DataFrame, schema: pa.Schema) -> StructType:
@@ -94,17 +144,17 @@ def arrow_schema(frame: DataFrame) -> pa.Schema:
     return pa.schema([pa.field(inside_name(one.name), one.type) for one in found])
 
 
-def gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+def gathered(batches: Iterable[pa.RecordBatch], most: int = _ROWS) -> Iterator[pa.Table]:
     """Yield the rows of small batches as larger tables; there may be none."""
     waiting: list[pa.RecordBatch] = []
-    rows = 0
+    rows, size = 0, 0
     for batch in batches:
         if batch.num_rows:
             waiting.append(batch)
-            rows += batch.num_rows
-        if rows >= _ROWS:
+            rows, size = rows + batch.num_rows, size + batch.nbytes
+        if rows >= most or size >= _BYTES:
             yield inside(pa.Table.from_batches(waiting))
-            waiting, rows = [], 0
+            waiting, rows, size = [], 0, 0
     if waiting:
         yield inside(pa.Table.from_batches(waiting))
 
@@ -147,14 +197,16 @@ def _outside(table: pa.Table, schema: pa.Schema) -> pa.Table:
     return cast.rename_columns([outside(name) for name in schema.names])
 
 
-def _tried(work: Callable[[pa.Table], Any], table: pa.Table) -> tuple[bool, Any]:
+def tried(work: Callable[[pa.Table], Any], table: pa.Table) -> tuple[bool, Any]:
+    """Return the result of a function, or the error it raised, to be sent to the driver."""
     try:
         return True, work(table)
     except ShoalError as error:
         return False, error
 
 
-def _result(found: tuple[bool, Any]) -> Any:
+def result_of(found: tuple[bool, Any]) -> Any:
+    """Return a result that a worker sent, or raise its error."""
     done, value = found
     if not done:
         raise value

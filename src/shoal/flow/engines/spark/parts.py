@@ -5,15 +5,16 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from shoal.errors import GuaranteeError, ShoalError
-from shoal.flow.engines.spark.frames import BLOCK, FACTS, grouped, outside, quoted
+from shoal.errors import GuaranteeError
+from shoal.flow.engines.spark.frames import FACTS, grouped, quoted, result_of, tried
 from shoal.flow.stages.parts import Distribution, Wanted
+from shoal.flow.stages.row_digests import row_digests
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -45,25 +46,17 @@ class SparkParts:
         GuaranteeError
             If not every row was seen.
         """
-        from pyspark.sql import functions as f
+        by, count = self.wanted.by, max(1, -(-self.records // _ROWS))
 
-        count = max(1, -(-self.records // _ROWS))
-        number = f.pmod(_hash(self.wanted.by), f.lit(count)).cast("int") if self.wanted.by else f.lit(0)
-        columns = [f.col(quoted(name)) for name in (*self.wanted.columns, *self.hidden)]
-        rows = self.frame.select(number.alias(outside(BLOCK)), *columns)
+        def assign(rows: pa.Table) -> tuple[pa.Table, NDArray[np.int32]]:
+            return rows, (row_digests(rows, by) % np.uint64(count)).astype(np.int32)
 
         def one(_: int, part: pa.Table) -> pa.Table:
-            try:
-                found: Any = work(part.drop_columns([BLOCK]))
-            except ShoalError as error:
-                found = error
-            return pa.table({FACTS: pa.array([pickle.dumps((part.num_rows, found))], pa.binary())})
+            return pa.table({FACTS: pa.array([pickle.dumps((part.num_rows, tried(work, part)))], pa.binary())})
 
-        told = grouped(rows, BLOCK, count, one, pa.schema([pa.field(FACTS, pa.binary())])).toArrow()
-        found = [pickle.loads(one) for one in told.column(0).to_pylist()]
-        for _, result in found:
-            if isinstance(result, ShoalError):
-                raise result
+        rows = self.frame.select(*map(quoted, (*self.wanted.columns, *self.hidden)))
+        told = grouped(rows, assign, count, one, pa.schema([pa.field(FACTS, pa.binary())])).toArrow()
+        found = [(seen, result_of(one)) for seen, one in map(pickle.loads, told.column(0).to_pylist())]
         if sum(seen for seen, _ in found) != self.records:
             raise GuaranteeError("Not every row of the DataFrame was seen: it changes while it is read.")
         return [result for _, result in found]

@@ -19,7 +19,7 @@ from shoal.flow.engines.blockwise.record import Sampled
 from shoal.flow.engines.spark.audit import WrittenFrame, audit_written
 from shoal.flow.engines.spark.checks import content_of
 from shoal.flow.engines.spark.classes import FormedOnSpark, form_on_spark
-from shoal.flow.engines.spark.frames import changed, in_order_of_digests, inside, over, quoted
+from shoal.flow.engines.spark.frames import RECORDS, changed, in_order_of_digests, over, quoted, unpacked
 from shoal.flow.engines.spark.input import Input, input_of
 from shoal.flow.engines.spark.plan import refuse_on_spark
 from shoal.flow.engines.spark.publish import Output, Staged
@@ -92,14 +92,15 @@ def protect_on_spark(
         formed = form_on_spark(plan, facts, table, frame, scratch)
         progress.stage("Write")
         rows = reduce(lambda one, other: one.unionByName(other), formed.rows)
-        shown = in_order_of_digests(rows, formed.release.columns.names(), facts.records)
+        released = formed.release.example(table.arrow)
+        shown = in_order_of_digests(rows, formed.release.columns.names(), facts.records, released)
         with output.staged(shown, scratch) as staged:
             progress.stage("Audit")
             _refuse_other_rows(frame, staged.frame, table, facts)
-            sample = _Sample.of(rows, formed, table)
+            sample = _Sample.of(rows, staged.frame, formed, table)
             partition = Partition((Block(recipe.quasi, sample.labels, by_value=formed.together),), formed.note)
             promise = promise_of(recipe, partition)
-            audited = _audited(rows, staged.frame, formed, promise, facts)
+            audited = _audited(_opened(rows, released), staged.frame, formed, promise, facts)
             run = sample.sampled(formed, facts).run(partition)
             attempts = _attacked(sample, staged.frame, formed, facts, audited.audit.unchanged)
             audit = replace(audited.audit, attacker=formed.atoms.attacker(promise))
@@ -161,9 +162,9 @@ class _Sample:
     names: dict[str, pa.ChunkedArray]  #: the different cells of confidential categories, of all records
 
     @classmethod
-    def of(cls, rows: DataFrame, formed: FormedOnSpark, table: Input) -> _Sample:
+    def of(cls, rows: DataFrame, published: DataFrame, formed: FormedOnSpark, table: Input) -> _Sample:
         """Collect the sample."""
-        found = inside(rows.where(f"{quoted(CLASS)} is not null").toArrow())
+        found = pa.concat_tables(over(rows.select(quoted(RECORDS)), _in_sample))
         columns, recipe = formed.release.columns, table.recipe
         before = {one.name: found.column(ORIGINAL + one.name) for one in formed.release.encoded.columns}
         kept = {one.name: found.column(one.name) for one in columns.columns if one.name not in before}
@@ -173,7 +174,7 @@ class _Sample:
         data = pa.table({one.name: {**before, **kept}[one.name] for one in schema.columns})
         labels = np.unique(found.column(CLASS).to_numpy(), return_inverse=True)[1]
         named = [one for one in columns.columns if one.role is Role.CONFIDENTIAL and one.kind in _CATEGORIES]
-        names = {one.name: rows.select(quoted(one.name)).distinct().toArrow().column(0) for one in named}
+        names = {one.name: published.select(quoted(one.name)).distinct().toArrow().column(0) for one in named}
         return cls(Table(data, schema), found.select(columns.names()), labels.astype(np.int64), names)
 
     def sampled(self, formed: FormedOnSpark, facts: Facts) -> Sampled:
@@ -181,6 +182,17 @@ class _Sample:
         values = {one.name: self.released.column(one.name) for one in formed.release.encoded.columns}
         columns = formed.release.columns
         return Sampled(facts.recipe, facts.missing, self.original, columns, values, self.names, formed.sse, formed.sst)
+
+
+def _in_sample(table: pa.Table) -> pa.Table:
+    """Return the released rows of some blocks that are in the sample."""
+    rows = unpacked(table.column(RECORDS))
+    return rows.filter(rows.column(CLASS).is_valid())
+
+
+def _opened(rows: DataFrame, schema: pa.Schema) -> DataFrame:
+    """Return packed rows as rows."""
+    return changed(rows.select(quoted(RECORDS)), lambda table: unpacked(table.column(RECORDS)), schema)
 
 
 def _attacked(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from shoal.flow.engines.blockwise.block import CLASS
 from shoal.flow.engines.blockwise.class_values import Released, release_block
-from shoal.flow.engines.blockwise.encoding import Encoded
+from shoal.flow.engines.blockwise.encoding import Encoded, skeleton_rows
 from shoal.flow.engines.blockwise.facts import SUBJECT, WEIGHT, Facts
 from shoal.flow.engines.blockwise.released_columns import released_columns
 from shoal.flow.plan.plan import Plan
@@ -45,6 +45,18 @@ class ReleaseBlock:
     def every(self) -> int:
         """Every how many classes one is in the sample."""
         return max(1, -(-self.facts.records // _SAMPLE))
+
+    def example(self, arrow: pa.Schema) -> pa.Schema:
+        """Return the columns of released rows and the hidden ones, by releasing a few records that need not occur."""
+        rows, recipe = skeleton_rows(self.encoded), self.plan.recipe
+        n = rows.num_rows
+        for name in (one.name for one in self.columns.columns if one.name not in rows.column_names):
+            rows = rows.append_column(name, pa.nulls(n, arrow.field(name).type))
+        if recipe.weight is not None:
+            rows = rows.append_column(WEIGHT, pa.array(np.ones(n)))
+        if recipe.subject is not None:
+            rows = rows.append_column(SUBJECT, pa.array([b""] * n, pa.binary()))
+        return self(0, rows.append_column(CLASS, pa.array(np.zeros(n, np.int64))))[0].schema
 
     def __call__(self, number: int, block: pa.Table) -> tuple[pa.Table, Released]:
         """Return the released rows of a block, and the values of its classes."""

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from shoal.errors import EngineError
 from shoal.flow.engines.blockwise.block import CLASS, Atoms, BlockFunction, atoms_in, people_in
 from shoal.flow.engines.blockwise.class_values import Released
-from shoal.flow.engines.blockwise.encoding import Encoded, skeleton_rows
-from shoal.flow.engines.blockwise.facts import STRATUM, SUBJECT, WEIGHT
+from shoal.flow.engines.blockwise.encoding import Encoded
+from shoal.flow.engines.blockwise.facts import STRATUM
 from shoal.flow.engines.blockwise.method import Whole
 from shoal.flow.engines.blockwise.unite import BlockAtoms, atoms_of_block
-from shoal.flow.engines.spark.frames import BLOCK, FACTS, changed, grouped, quoted
+from shoal.flow.engines.spark.frames import BLOCK, FACTS, RECORDS, grouped, packed, quoted, unpacked
 from shoal.flow.engines.spark.input import StoredRecords
 from shoal.flow.engines.spark.release import ReleaseBlock
 from shoal.flow.engines.spark.scratch import Scratch
@@ -70,7 +70,7 @@ class SparkStore:
     together, atoms
         Whether equal records share a class, and the classes before any of them are united.
     rows
-        The records with their classes after a round; after the last, the released rows.
+        The packed records with their classes after a round; after the last, the released rows.
     """
 
     frame: DataFrame
@@ -84,7 +84,8 @@ class SparkStore:
     together: bool = True
     atoms: Atoms = field(default_factory=Atoms)
     rows: DataFrame | None = None
-    _blocked: DataFrame | None = None
+    _source: DataFrame | None = None
+    _assign: Callable[[pa.Table], tuple[pa.Table, NDArray[np.int32]]] = field(init=False)
     _count: int = 1
 
     def __len__(self) -> int:
@@ -102,37 +103,36 @@ class SparkStore:
 
     def group(self, assign: Assign, count: int) -> None:
         """Put the records into blocks, when they are run."""
-        self._count = count
         if self.rows is None:
-            self._blocked = self._first(lambda table, points: assign(points(table), np.zeros(0, np.int32)))
+            self._put(lambda table, points: assign(points(table), np.zeros(0, np.int32)), count)
             return
         first = self.first
 
-        def move(table: pa.Table) -> pa.Table:
-            labels = first[table.column(BLOCK).to_numpy()] + table.column(CLASS).to_numpy()
-            block = assign(np.empty(0), labels.astype(np.int32))
-            at = table.column_names
-            table = table.set_column(at.index(BLOCK), BLOCK, pa.array(block.astype(np.int32)))
-            return table.set_column(at.index(CLASS), CLASS, pa.array(labels))
+        def move(table: pa.Table) -> tuple[pa.Table, NDArray[np.int32]]:
+            records = unpacked(table.column(RECORDS))
+            labels = first[records.column(BLOCK).to_numpy()] + records.column(CLASS).to_numpy()
+            at = records.column_names.index(CLASS)
+            records = records.set_column(at, CLASS, pa.array(labels)).drop_columns([BLOCK])
+            return records, assign(np.empty(0), labels.astype(np.int32))
 
-        self._blocked = changed(self.rows, move, self._schema())
+        self._source, self._assign, self._count = self.rows, move, count
 
     def group_strata(self) -> None:
         """Let every stratum be a block."""
-        self._count = len(self.stored.facts.stratum_of)
-        self._blocked = self._first(lambda table, points: table.column(STRATUM).to_numpy())
+        self._put(lambda table, points: table.column(STRATUM).to_numpy(), len(self.stored.facts.stratum_of))
 
-    def _first(self, number: Callable[[pa.Table, Callable[[pa.Table], Points]], NDArray[np.int32]]) -> DataFrame:
-        stored, points, schema = self.stored, self.encoded.points, self._schema()
+    def _put(self, number: Callable[[pa.Table, Callable[[pa.Table], Points]], NDArray[np.int32]], count: int) -> None:
+        """Put the records of the input into blocks."""
+        stored, points = self.stored, self.encoded.points
 
-        def assign(data: pa.Table) -> pa.Table:
-            table = stored.of(data)
+        def assign(rows: pa.Table) -> tuple[pa.Table, NDArray[np.int32]]:
+            table = stored.of(rows)
             if table is None:
-                return schema.empty_table()
-            table = table.append_column(BLOCK, pa.array(np.asarray(number(table, points), np.int32)))
-            return table.append_column(CLASS, pa.array(np.zeros(table.num_rows, np.int64)))
+                return pa.table({}), np.empty(0, np.int32)
+            classes = pa.array(np.zeros(table.num_rows, np.int64))
+            return table.append_column(CLASS, classes), np.asarray(number(table, points), np.int32)
 
-        return changed(self.frame, assign, schema)
+        self._source, self._assign, self._count = self.frame, assign, count
 
     @property
     def first(self) -> NDArray[np.int64]:
@@ -151,21 +151,21 @@ class SparkStore:
         points = self.encoded.points
 
         def form(number: int, table: pa.Table) -> pa.Table:
-            formed, facts = block(number, table.drop_columns([BLOCK]))
+            formed, facts = block(number, table)
             labels = formed.column(CLASS).to_numpy().astype(np.int64)
             note = "" if whole is None else whole.notes[-1]
             report = BlockReport(number, facts.means, facts.together, atoms_in(labels, people_in(formed)), note)
             if demanding:
                 laid, order = atoms_of_block(points(formed), labels, np.arange(len(labels)))
                 report = report._replace(laid=(laid, formed.select(confidential).take(pa.array(order))))
-            formed = formed.append_column(BLOCK, pa.array(np.full(len(labels), number, np.int32)))
-            if release is not None:
+            if release is None:
+                formed = formed.append_column(BLOCK, pa.array(np.full(len(labels), number, np.int32)))
+            else:
                 formed, found = release(number, formed)
                 report = report._replace(released=_brief(found))
-            return with_report(formed, report)
+            return _written(formed, report)
 
-        schema = self._schema(released=release is not None)
-        self._run(form, pa.schema([*schema, pa.field(FACTS, pa.binary())]))
+        self._run(form)
         if not self.reports:
             raise EngineError("Spark engine: no block reported its classes. Run it again.")
         self.together &= all(one.together for one in self.reports)
@@ -185,49 +185,29 @@ class SparkStore:
         def finish(number: int, table: pa.Table) -> pa.Table:
             labels = into[table.column(CLASS).to_numpy()] - start[number]
             table = table.set_column(table.column_names.index(CLASS), CLASS, pa.array(labels))
-            formed, found = release(number, table.drop_columns([BLOCK]))
+            formed, found = release(number, table)
             empty = np.empty((len(found.sizes), 0))
-            return with_report(formed, BlockReport(number, empty, True, Atoms(), released=_brief(found)))
+            return _written(formed, BlockReport(number, empty, True, Atoms(), released=_brief(found)))
 
-        self._run(finish, pa.schema([*self._schema(released=True), pa.field(FACTS, pa.binary())]))
+        self._run(finish)
 
-    def _run(self, work: Callable[[int, pa.Table], pa.Table], schema: pa.Schema) -> None:
+    def _run(self, work: Callable[[int, pa.Table], pa.Table]) -> None:
         """Run a function on every block, write what comes out, and read the reports."""
-        assert self._blocked is not None  # they are grouped
-        before, self.rows = self.rows, self.scratch.written(grouped(self._blocked, BLOCK, self._count, work, schema))
+        assert self._source is not None  # they are grouped
+        before = self.rows
+        self.rows = self.scratch.written(grouped(self._source, self._assign, self._count, work, _WRITTEN))
         if before is not None:
             self.scratch.remove(before)
-        found = self.rows.select(quoted(FACTS)).where(f"{quoted(FACTS)} is not null").toArrow().column(0).to_pylist()
+        found = self.rows.select(quoted(FACTS)).toArrow().column(0).to_pylist()
         self.reports = sorted((pickle.loads(one) for one in found), key=lambda one: one.number)
 
-    def _schema(self, *, released: bool = False) -> pa.Schema:
-        """Return the columns of stored records with block and class, or of released ones."""
-        table = self._example()
-        if not released:
-            return pa.schema([*table.schema, pa.field(BLOCK, pa.int32()), pa.field(CLASS, pa.int64())])
-        labels = pa.array(np.zeros(table.num_rows, np.int64))
-        return self.release(0, table.append_column(CLASS, labels))[0].schema
 
-    def _example(self) -> pa.Table:
-        """Return a few stored records that need not occur."""
-        quasi, facts = skeleton_rows(self.encoded), self.stored.facts
-        n, arrow = quasi.num_rows, self.stored.input.arrow
-        found = {name: pa.nulls(n, arrow.field(name).type) for name in self.stored.kept}
-        found |= {name: quasi.column(name) for name in quasi.column_names}
-        if facts.recipe.weight is not None:
-            found[WEIGHT] = pa.array(np.ones(n))
-            found[facts.recipe.weight] = pa.array(np.ones(n)).cast(arrow.field(facts.recipe.weight).type)
-        if facts.stratum_of:
-            found[STRATUM] = pa.array(np.zeros(n, np.int32))
-        if facts.recipe.subject is not None:
-            found[SUBJECT] = pa.array([b""] * n, pa.binary())
-        return pa.table(found)
+_WRITTEN = pa.schema([pa.field(RECORDS, pa.binary()), pa.field(FACTS, pa.binary())])
 
 
-def with_report(rows: pa.Table, report: BlockReport) -> pa.Table:
-    """Return the rows of a block with its report in the first of them."""
-    said = pa.array([pickle.dumps(report), *[None] * (rows.num_rows - 1)], pa.binary())
-    return rows.append_column(FACTS, said)
+def _written(records: pa.Table, report: BlockReport) -> pa.Table:
+    """Return what is written of a block: its records, packed, and its report."""
+    return pa.table({RECORDS: [packed(records)], FACTS: [pickle.dumps(report)]}, schema=_WRITTEN)
 
 
 def _brief(found: Released) -> tuple[int, NDArray[np.float64]]:
