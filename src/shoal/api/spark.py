@@ -26,7 +26,6 @@ def protect(
     output: str | Path | None = None,
     format: str = "parquet",
     force: bool = False,
-    steady: bool = False,
     save_recipe: str | Path | None = None,
     report: str | Path | None = None,
     edition: str = "internal",
@@ -45,17 +44,14 @@ def protect(
         What to do: a recipe, a mapping with its fields, or the path of a TOML file.
     scratch
         Where rows are written between passes: a folder that driver and executors see under the same path, a folder of
-        an object store, or the name of a catalog table, to which a suffix is added. Scratch holds original values,
-        but no direct identifiers, and is emptied afterwards.
+        an object store, or the name of a catalog table, to which a suffix is added. Scratch holds a copy of the input
+        without direct identifiers, and is emptied afterwards.
     output
         A folder, or the name of a catalog table. Without it, the audited release stays in scratch.
     format
         Format of catalog tables, such as ``delta`` or ``iceberg``.
     force
         Replace the output if it exists.
-    steady
-        Say that the DataFrame has the same rows whenever it is read, as files have. Otherwise it is written to scratch
-        first, so that no pass sees other rows.
     save_recipe, report, edition, evidence
         Files that this process writes; as in :func:`shoal.protect`. Evidence needs an output folder.
     **fields
@@ -79,9 +75,7 @@ def protect(
 
     made = recipe_of(recipe, fields, protect)
     side_files = SideFiles(path_or_none(save_recipe), path_or_none(report), edition, path_or_none(evidence))
-    return protect_frame_on_spark(
-        frame, made, scratch, output=output, form=format, force=force, steady=steady, side_files=side_files
-    )
+    return protect_frame_on_spark(frame, made, scratch, output=output, form=format, force=force, side_files=side_files)
 
 
 def audit(

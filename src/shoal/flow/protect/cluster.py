@@ -39,7 +39,6 @@ def protect_frame_on_spark(
     output: str | Path | None = None,
     form: str = "parquet",
     force: bool = False,
-    steady: bool = False,
     side_files: SideFiles = NOTHING,
 ) -> Protected:
     """Protect a DataFrame; the audited output and all side files appear together, or none of them."""
@@ -66,7 +65,7 @@ def protect_frame_on_spark(
                 )
                 side_files.write_proof(papers, run, proof)
 
-        done = protect_on_spark(frame, recipe, into, rows, steady=steady, finish=finish)
+        done = protect_on_spark(frame, recipe, into, rows, finish=finish)
     return Protected(done.data, recipe, done.run)
 
 
@@ -91,7 +90,6 @@ def protect_tables_on_spark(
             folder,
             output=target.removeprefix(PREFIX) if target.startswith(PREFIX) else f"{target.rstrip('/')}/",
             force=force,
-            steady=True,
             side_files=side_files,
         )
     return done if path is None else replace(done, data=dataset_of(Place(path), None))  # the session may have ended

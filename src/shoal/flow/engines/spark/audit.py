@@ -6,7 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 from shoal.errors import GuaranteeError
+from shoal.flow.engines.spark.checks import content_of
 from shoal.flow.engines.spark.frames import arrow_schema
 from shoal.flow.engines.spark.parts import parts_of
 from shoal.flow.gate.files import (
@@ -19,7 +22,7 @@ from shoal.flow.gate.files import (
     wanted_for,
 )
 from shoal.flow.plan.merging import references_in
-from shoal.flow.plan.promise import Promise
+from shoal.flow.plan.promise import UNCHANGED, Promise
 from shoal.types import Schema, Step
 
 if TYPE_CHECKING:
@@ -42,6 +45,8 @@ class WrittenFrame:
         Columns that are not released and that the audit needs: people, weights.
     resolutions
         For each column of rounded values the step they must be multiples of.
+    content
+        The digest that the columns released unchanged have in the input; None: it is not compared.
     """
 
     frame: DataFrame = field(repr=False)
@@ -49,6 +54,7 @@ class WrittenFrame:
     records: int
     hidden: tuple[str, ...] = ()
     resolutions: Mapping[str, Step | str] = field(default_factory=dict)
+    content: int | None = None
 
 
 def audit_written(written: WrittenFrame, promise: Promise) -> Audited:
@@ -66,6 +72,8 @@ def audit_written(written: WrittenFrame, promise: Promise) -> Audited:
     there = [name for name in arrow.names if name not in written.hidden]
     refuse_lacking(there, promise)
     wanted = wanted_for(there, written.schema, written.resolutions, promise)
+    unchanged = [one.name for one in written.schema.columns if one.role in UNCHANGED and one.name in there]
+    wanted = replace(wanted, columns=tuple(dict.fromkeys([*wanted.columns, *unchanged])))
     parts = parts_of(written.frame, wanted, written.hidden)
     if parts.records != written.records:
         raise GuaranteeError(
@@ -73,5 +81,19 @@ def audit_written(written: WrittenFrame, promise: Promise) -> Audited:
         )
     references = references_in(parts, written.schema, arrow, None)
     look = AuditPart(written.schema, None, references, dict(written.resolutions), promise)
-    audit, sizes = merged_parts(parts.map(look))
+    found = parts.map(_LookAndDigest(look, unchanged))
+    if written.content is not None and sum(digest for _, digest in found) % 2**64 != written.content:
+        raise GuaranteeError("Rows were lost, repeated or changed on their way to the output. Nothing was published.")
+    audit, sizes = merged_parts(one for one, _ in found)
     return Audited(replace(audit, unchanged=unchanged_in(promise, wanted, parts)), sizes)
+
+
+@dataclass(frozen=True)
+class _LookAndDigest:
+    """Audits a part, and digests the columns that are released unchanged."""
+
+    look: AuditPart
+    unchanged: list[str]
+
+    def __call__(self, part: pa.Table) -> tuple[Audited, int]:
+        return self.look(part), content_of(part, self.unchanged)

@@ -1,28 +1,39 @@
-"""Checks of written DataFrames: their number of rows, and a digest of all cells that does not depend on their order."""
+"""Digests of rows that do not depend on their order, by which rows that are lost, repeated or changed are noticed."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from shoal.flow.engines.spark.frames import quoted
+import numpy as np
+import pyarrow as pa
+
+from shoal.flow.engines.spark.frames import over, quoted
+from shoal.flow.stages.row_digests import row_digests
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
+def content_of(table: pa.Table, names: Sequence[str]) -> int:
+    """Return a digest of some columns: equal rows, each as often, have the same. Those of parts add up modulo 2⁶⁴.
+
+    >>> one = content_of(pa.table({"a": [1, 2, 2]}), ["a"])
+    >>> one == content_of(pa.table({"a": [2, 1, 2]}), ["a"]), one == content_of(pa.table({"a": [1, 1, 2]}), ["a"])
+    (True, False)
+    """
+    return int(np.sum(row_digests(table, names), dtype=np.uint64))
+
+
 class Content(NamedTuple):
-    """The rows of a DataFrame, as far as a digest tells: equal rows, each as often, have equal contents."""
+    """The rows of a DataFrame, as far as a digest tells."""
 
     records: int
     digest: int
 
 
-def content_of(frame: DataFrame, names: Sequence[str]) -> Content:
-    """Return the content of some columns of a DataFrame: one aggregation, in which rows have no order."""
-    from pyspark.sql import functions as f
-
-    one = f.xxhash64(*(f.col(quoted(name)) for name in names)) if names else f.lit(0)
-    wide = f.sum(one.cast("decimal(38,0)"))
-    found = frame.agg(f.count(f.lit(1)).alias("records"), wide.alias("digest")).toArrow()
-    return Content(found.column(0)[0].as_py(), int(found.column(1)[0].as_py() or 0))
+def contents(frame: DataFrame, names: Sequence[str]) -> Content:
+    """Return the number of rows of a DataFrame, and the digest of some columns."""
+    names = list(names)
+    parts = over(frame.select(*map(quoted, names)), lambda data: (data.num_rows, content_of(data, names)))
+    return Content(sum(rows for rows, _ in parts), sum(digest for _, digest in parts) % 2**64)

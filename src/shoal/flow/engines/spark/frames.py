@@ -50,11 +50,13 @@ def over(frame: DataFrame, work: Callable[[pa.Table], T]) -> list[T]:
     return [result_of(pickle.loads(one)) for one in found.column(0).to_pylist()]
 
 
-def changed(frame: DataFrame, work: Callable[[pa.Table], pa.Table], schema: pa.Schema) -> DataFrame:
-    """Return a DataFrame whose parts are what a function makes of those of another."""
+def changed(
+    frame: DataFrame, work: Callable[[pa.Table], pa.Table], schema: pa.Schema, size: int | None = None
+) -> DataFrame:
+    """Return a DataFrame whose parts are what a function makes of those of another; of about `size` bytes, if given."""
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for table in gathered(batches):
+        for table in gathered(batches, most=size or _BYTES):
             yield from _outside(work(table), schema).to_batches()
 
     return frame.mapInArrow(run, spark_schema(frame, schema))
@@ -144,7 +146,7 @@ def arrow_schema(frame: DataFrame) -> pa.Schema:
     return pa.schema([pa.field(inside_name(one.name), one.type) for one in found])
 
 
-def gathered(batches: Iterable[pa.RecordBatch], most: int = _ROWS) -> Iterator[pa.Table]:
+def gathered(batches: Iterable[pa.RecordBatch], at: int = _ROWS, most: int = _BYTES) -> Iterator[pa.Table]:
     """Yield the rows of small batches as larger tables; there may be none."""
     waiting: list[pa.RecordBatch] = []
     rows, size = 0, 0
@@ -152,7 +154,7 @@ def gathered(batches: Iterable[pa.RecordBatch], most: int = _ROWS) -> Iterator[p
         if batch.num_rows:
             waiting.append(batch)
             rows, size = rows + batch.num_rows, size + batch.nbytes
-        if rows >= most or size >= _BYTES:
+        if rows >= at or size >= most:
             yield inside(pa.Table.from_batches(waiting))
             waiting, rows, size = [], 0, 0
     if waiting:

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from shoal.errors import SchemaError, listing, raise_all
 from shoal.flow.engines.blockwise.facts import STRATUM, Facts, complete
-from shoal.flow.engines.spark.frames import PREFIX, arrow_schema, over
+from shoal.flow.engines.spark.frames import PREFIX, RECORDS, arrow_schema, over, unpacked
 from shoal.parameters import unknown
 from shoal.recipe.recipe import Recipe
 from shoal.schema.kinds import kind_of_field
@@ -102,10 +102,10 @@ class StoredRecords:
         return found if found.num_rows else None
 
     def over(self, frame: DataFrame, work: Callable[[pa.Table], T]) -> list[T]:
-        """Return what a function returns for the stored records of each part of a DataFrame."""
+        """Return what a function returns for the stored records of each part of the packed rows of the input."""
 
-        def one(data: pa.Table) -> list[T]:
-            stored = self.of(data)
+        def one(table: pa.Table) -> list[T]:
+            stored = self.of(unpacked(table.column(RECORDS)))
             return [] if stored is None else [work(stored)]
 
         return [found for part in over(frame, one) for found in part]

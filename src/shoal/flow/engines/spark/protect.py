@@ -17,7 +17,7 @@ from shoal.flow.engines.blockwise.block import CLASS
 from shoal.flow.engines.blockwise.facts import SUBJECT, Facts
 from shoal.flow.engines.blockwise.record import Sampled
 from shoal.flow.engines.spark.audit import WrittenFrame, audit_written
-from shoal.flow.engines.spark.checks import content_of
+from shoal.flow.engines.spark.checks import contents
 from shoal.flow.engines.spark.classes import FormedOnSpark, form_on_spark
 from shoal.flow.engines.spark.frames import RECORDS, changed, in_order_of_digests, over, quoted, unpacked
 from shoal.flow.engines.spark.input import Input, input_of
@@ -25,11 +25,11 @@ from shoal.flow.engines.spark.plan import refuse_on_spark
 from shoal.flow.engines.spark.publish import Output, Staged
 from shoal.flow.engines.spark.release import ORIGINAL
 from shoal.flow.engines.spark.scratch import Scratch
-from shoal.flow.engines.spark.survey import survey_on_spark
+from shoal.flow.engines.spark.survey import Surveyed, survey_on_spark
 from shoal.flow.gate.attacks import attack_release
 from shoal.flow.gate.files import Audited
 from shoal.flow.plan.plan import make_plan
-from shoal.flow.plan.promise import UNCHANGED, Promise, promise_of
+from shoal.flow.plan.promise import Promise, promise_of
 from shoal.flow.stages.row_digests import occurrences
 from shoal.recipe.recipe import Recipe
 from shoal.types import Attempt, Block, Kind, Partition, Release, Role, Run, Schema, Step, Table, Unchanged
@@ -58,7 +58,6 @@ def protect_on_spark(
     output: Output,
     scratch: Scratch,
     *,
-    steady: bool = False,
     finish: Callable[[SparkRun], None] = lambda run: None,
 ) -> SparkRun:
     """Protect a DataFrame; the audited output becomes visible as a whole, or not at all.
@@ -73,9 +72,6 @@ def protect_on_spark(
         Where the release goes.
     scratch
         Where rows are written between passes. It holds original values, and is emptied afterwards.
-    steady
-        Whether the DataFrame has the same rows whenever it is read, as files have. Otherwise it is written to scratch
-        first.
     finish
         Called when the output is audited, before it is visible: for files that appear with it.
     """
@@ -84,23 +80,21 @@ def protect_on_spark(
         progress.stage("Read")
         table = input_of(frame, recipe)
         table, frame = _needed(table, frame)
-        if not steady:
-            frame = scratch.written(frame)
-        facts, summary = survey_on_spark(frame, table)
+        surveyed = survey_on_spark(frame, table, scratch)
+        facts, summary = surveyed.facts, surveyed.summary
         plan = make_plan(recipe, table.schema, summary)
         progress.stage("Partition")
-        formed = form_on_spark(plan, facts, table, frame, scratch)
+        formed = form_on_spark(plan, facts, table, surveyed.rows, scratch)
         progress.stage("Write")
         rows = reduce(lambda one, other: one.unionByName(other), formed.rows)
         released = formed.release.example(table.arrow)
         shown = in_order_of_digests(rows, formed.release.columns.names(), facts.records, released)
         with output.staged(shown, scratch) as staged:
             progress.stage("Audit")
-            _refuse_other_rows(frame, staged.frame, table, facts)
             sample = _Sample.of(rows, staged.frame, formed, table)
             partition = Partition((Block(recipe.quasi, sample.labels, by_value=formed.together),), formed.note)
             promise = promise_of(recipe, partition)
-            audited = _audited(_opened(rows, released), staged.frame, formed, promise, facts)
+            audited = _audited(_opened(rows, released), staged.frame, formed, promise, surveyed)
             run = sample.sampled(formed, facts).run(partition)
             attempts = _attacked(sample, staged.frame, formed, facts, audited.audit.unchanged)
             audit = replace(audited.audit, attacker=formed.atoms.attacker(promise))
@@ -121,33 +115,20 @@ def _needed(table: Input, frame: DataFrame) -> tuple[Input, DataFrame]:
     return Input(Schema(kept), arrow, table.recipe), frame.select(*map(quoted, names))
 
 
-def _refuse_other_rows(frame: DataFrame, written: DataFrame, table: Input, facts: Facts) -> None:
-    """Refuse an output whose unchanged columns are not those of the input, each row as often."""
-    names = [one.name for one in table.schema.columns if one.role in UNCHANGED]
-    if facts.read > facts.records:
-        frame = changed(frame, lambda data: table.table(data).data, table.arrow)
-    before, after = content_of(frame, names), content_of(written, names)
-    if before.records != facts.records:
-        raise GuaranteeError(
-            f"The input had {facts.records:,} records when it was first read and {before.records:,} later. Nothing was "
-            "published. Write it to a table first."
-        )
-    if before != after:
-        raise GuaranteeError("Rows were lost, repeated or changed on their way to the output. Nothing was published.")
-
-
-def _audited(rows: DataFrame, published: DataFrame, formed: FormedOnSpark, promise: Promise, facts: Facts) -> Audited:
+def _audited(
+    rows: DataFrame, published: DataFrame, formed: FormedOnSpark, promise: Promise, surveyed: Surveyed
+) -> Audited:
     """Audit the output as written: with people and weights where k counts them, and then as others see it."""
-    release = formed.release
+    release, facts = formed.release, surveyed.facts
     steps = {name: one for name, one in release.encoded.resolutions.items() if isinstance(one, (Step, str))}
-    shown = WrittenFrame(published, release.columns, facts.records, (), steps)
+    shown = WrittenFrame(published, release.columns, facts.records, (), steps, surveyed.content)
     if not release.hidden:
         return audit_written(shown, promise)
     names = [*release.columns.names(), *release.hidden]
     with_hidden = replace(shown, frame=rows.select(*map(quoted, names)), hidden=release.hidden)
     audited = audit_written(with_hidden, promise)
     audit_written(shown, replace(promise, counted=None, persons=(), hidden_figures=False))
-    if content_of(rows, release.columns.names()) != content_of(published, release.columns.names()):
+    if contents(rows, release.columns.names()) != contents(published, release.columns.names()):
         raise GuaranteeError("The output differs from the rows that were audited with their people and weights.")
     return audited
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 from urllib.parse import unquote
 
 from shoal.errors import GuaranteeError, ParameterError
-from shoal.flow.engines.spark.checks import content_of
+from shoal.flow.engines.spark.checks import contents
 from shoal.flow.engines.spark.scratch import Scratch, for_spark, local_path, remove_path
 from shoal.flow.evidence.receipt import of_file
 from shoal.io.manifest import Part, write_manifest
@@ -117,7 +117,7 @@ class CatalogTable:
         written = scratch.written(frame)
         yield _Hidden(written)
         written.write.format(self.form).mode("overwrite" if self.force else "errorifexists").saveAsTable(self.table)
-        if content_of(session.table(self.table), frame.columns) != content_of(written, frame.columns):
+        if contents(session.table(self.table), frame.columns) != contents(written, frame.columns):
             session.sql(f"DROP TABLE IF EXISTS {self.table}")
             raise GuaranteeError(f"{self.table}: the table differs from what was audited, and was dropped.")
 
@@ -150,10 +150,10 @@ class StoreFolder:
         session = frame.sparkSession
         written = scratch.written(frame)
         yield _Hidden(written)
-        audited = content_of(written, frame.columns)
+        audited = contents(written, frame.columns)
         written.write.mode("overwrite" if self.force else "errorifexists").parquet(self.uri)
         copy = session.read.parquet(self.uri)
-        if content_of(copy, frame.columns) != audited:
+        if contents(copy, frame.columns) != audited:
             remove_path(self.uri)
             raise GuaranteeError(f"{self.uri}: the copy differs from what was audited, and was removed.")
         files = sorted(path.rpartition("/")[2] for path in copy.inputFiles())

@@ -17,8 +17,11 @@ if TYPE_CHECKING:
 class Scratch(Protocol):
     """A place where DataFrames are written and read again."""
 
-    def written(self, frame: DataFrame) -> DataFrame:
-        """Write a DataFrame, and return it as it was written."""
+    def written(self, frame: DataFrame, rows: int = 0) -> DataFrame:
+        """Write a DataFrame, and return it as it was written.
+
+        With `rows`, a file has no more than these: a row may hold many packed records, and a file is read as a whole.
+        """
 
     def remove(self, frame: DataFrame) -> None:
         """Remove a DataFrame that was written here."""
@@ -39,10 +42,10 @@ class FolderScratch:
         self._paths: dict[int, str] = {}
         self._kept = False
 
-    def written(self, frame: DataFrame) -> DataFrame:
+    def written(self, frame: DataFrame, rows: int = 0) -> DataFrame:
         """Write a DataFrame, and return it as it was written."""
         path = f"{self._root}/{next(self._names)}"
-        frame.write.parquet(for_spark(path))
+        frame.write.option("maxRecordsPerFile", rows).parquet(for_spark(path))
         found = self._spark.read.parquet(for_spark(path))
         self._paths[id(found)] = path
         return found
@@ -72,10 +75,10 @@ class TableScratch:
         self._names = count()
         self._tables: dict[int, str] = {}
 
-    def written(self, frame: DataFrame) -> DataFrame:
+    def written(self, frame: DataFrame, rows: int = 0) -> DataFrame:
         """Write a DataFrame, and return it as it was written."""
         name = f"{self._name}_{next(self._names)}"
-        frame.write.format(self._form).saveAsTable(name)
+        frame.write.format(self._form).option("maxRecordsPerFile", rows).saveAsTable(name)
         found = self._spark.table(name)
         self._tables[id(found)] = name
         return found

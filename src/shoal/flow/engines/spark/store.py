@@ -52,7 +52,7 @@ class SparkStore:
     Attributes
     ----------
     frame
-        The input; it must have the same rows whenever it is read.
+        The packed rows of the input.
     records
         Their number.
     stored
@@ -126,7 +126,7 @@ class SparkStore:
         stored, points = self.stored, self.encoded.points
 
         def assign(rows: pa.Table) -> tuple[pa.Table, NDArray[np.int32]]:
-            table = stored.of(rows)
+            table = stored.of(unpacked(rows.column(RECORDS)))
             if table is None:
                 return pa.table({}), np.empty(0, np.int32)
             classes = pa.array(np.zeros(table.num_rows, np.int64))
@@ -195,13 +195,14 @@ class SparkStore:
         """Run a function on every block, write what comes out, and read the reports."""
         assert self._source is not None  # they are grouped
         before = self.rows
-        self.rows = self.scratch.written(grouped(self._source, self._assign, self._count, work, _WRITTEN))
+        self.rows = self.scratch.written(grouped(self._source, self._assign, self._count, work, _WRITTEN), _BLOCKS)
         if before is not None:
             self.scratch.remove(before)
         found = self.rows.select(quoted(FACTS)).toArrow().column(0).to_pylist()
         self.reports = sorted((pickle.loads(one) for one in found), key=lambda one: one.number)
 
 
+_BLOCKS = 8  # in a file, which is read as a whole
 _WRITTEN = pa.schema([pa.field(RECORDS, pa.binary()), pa.field(FACTS, pa.binary())])
 
 

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
 from shoal import secret
 from shoal.errors import DataError, Nowhere, rows_kept
 from shoal.flow.engines.blockwise.facts import STRATUM, SUBJECT, Facts, facts_of
-from shoal.flow.engines.spark.frames import over
+from shoal.flow.engines.spark.checks import content_of
+from shoal.flow.engines.spark.frames import FACTS, RECORDS, changed, packed, quoted, result_of, tried
 from shoal.flow.engines.spark.input import Input
+from shoal.flow.engines.spark.scratch import Scratch
+from shoal.flow.plan.promise import UNCHANGED
 from shoal.flow.stages.summary import Summary, Tally, value_tallies
 from shoal.types import Role
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+
+_SIZE, _ROWS = 1 << 22, 16  # bytes of packed rows, and how many such are in a file
 
 
 @dataclass
@@ -26,10 +33,30 @@ class _Part:
     facts: Facts
     people: dict[int, set[bytes]] = field(default_factory=dict)
     values: dict[str, Tally] = field(default_factory=dict)
+    content: int = 0
 
 
-def survey_on_spark(frame: DataFrame, table: Input) -> tuple[Facts, Summary]:
-    """Read a DataFrame once; return the facts of its columns, and the summary for the plan.
+class Surveyed(NamedTuple):
+    """A DataFrame that was read once.
+
+    Attributes
+    ----------
+    rows
+        Its rows, packed in scratch. All later passes read them, so that each sees the same ones.
+    facts, summary
+        The facts of its columns, and the summary for the plan.
+    content
+        A digest of the cells that are released unchanged.
+    """
+
+    rows: DataFrame
+    facts: Facts
+    summary: Summary
+    content: int
+
+
+def survey_on_spark(frame: DataFrame, table: Input, scratch: Scratch) -> Surveyed:
+    """Read a DataFrame once: check its cells, gather its facts, and pack its rows.
 
     Raises
     ------
@@ -38,6 +65,7 @@ def survey_on_spark(frame: DataFrame, table: Input) -> tuple[Facts, Summary]:
     """
     recipe, key = table.recipe, secret.fresh()
     required = recipe.t is not None or bool(recipe.require)
+    unchanged = [one.name for one in table.schema.columns if one.role in UNCHANGED]
 
     def part(data: pa.Table) -> _Part:
         found = _Part(facts_of(table.schema, recipe))
@@ -45,6 +73,7 @@ def survey_on_spark(frame: DataFrame, table: Input) -> tuple[Facts, Summary]:
         records = table.table(data)
         if not len(records):
             return found
+        found.content = content_of(records.data, unchanged)
         with rows_kept(Nowhere):
             stored = found.facts.add(records)
             if required:
@@ -55,8 +84,15 @@ def survey_on_spark(frame: DataFrame, table: Input) -> tuple[Facts, Summary]:
 
     whole = _Part(facts_of(table.schema, recipe))
     whole.facts.key = key
-    for one in over(frame, part):
-        _merge(whole, one, recipe.k)
+
+    def pack(data: pa.Table) -> pa.Table:
+        rows = data.select(table.arrow.names).cast(table.arrow)
+        return pa.table({RECORDS: [packed(rows)], FACTS: [pickle.dumps(tried(part, rows))]})
+
+    schema = pa.schema([pa.field(RECORDS, pa.binary()), pa.field(FACTS, pa.binary())])
+    kept = scratch.written(changed(frame, pack, schema, _SIZE), _ROWS)
+    for one in kept.select(quoted(FACTS)).toArrow().column(0).to_pylist():
+        _merge(whole, result_of(pickle.loads(one)), recipe.k)
     facts = whole.facts
     if facts.read == 0:
         raise DataError("DataFrame: it must have rows, got none. Check that it is the right one.")
@@ -64,7 +100,8 @@ def survey_on_spark(frame: DataFrame, table: Input) -> tuple[Facts, Summary]:
     for column in facts.columns:
         column.sort_categories()
     facts.stratum_of = {key: at for at, key in enumerate(sorted(facts.stratum_of, key=repr))}
-    return facts, replace(facts.summary(), values=whole.values, people=_people(whole, table))
+    summary = replace(facts.summary(), values=whole.values, people=_people(whole, table))
+    return Surveyed(kept, facts, summary, whole.content)
 
 
 def _few_people(facts: Facts, stored: dict[str, pa.Array], k: int) -> dict[int, set[bytes]]:
@@ -81,6 +118,7 @@ def _few_people(facts: Facts, stored: dict[str, pa.Array], k: int) -> dict[int, 
 
 def _merge(whole: _Part, part: _Part, k: int) -> None:
     """Take in what another part of the table tells."""
+    whole.content = (whole.content + part.content) % 2**64
     keys = list(part.facts.stratum_of)
     whole.facts.merge(part.facts)
     for number, people in part.people.items():
