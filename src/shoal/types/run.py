@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import EngineError, listing
@@ -83,6 +83,10 @@ class Run:
         """The table before and after, for measures and charts."""
         return self.compared()
 
+    def with_comparison(self) -> Run:
+        """Return the run with its comparison built now, because the memory of the original may change later."""
+        return replace(self, compared=partial(_the_same, self.comparison))
+
     @property
     def audit(self) -> Audit:
         """The findings of the independent audit."""
@@ -106,6 +110,10 @@ class Run:
     def blocks(self) -> int:
         """Number of blocks of attributes that were partitioned separately."""
         return len(self.partition.blocks)
+
+
+def _the_same(comparison: Comparison) -> Comparison:
+    return comparison
 
 
 DIGITS = 3  #: significant digits of published figures about the originals

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from datetime import date, timedelta
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
@@ -81,14 +83,27 @@ def test_weighted_losses_in_pieces_are_those_of_the_whole_table() -> None:
     assert [one.value for one in done.readings.readings] == [one.value for one in expected]
 
 
-def test_the_table_before_and_after_is_built_once_and_on_request(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_table_before_and_after_is_built_once_and_on_request(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     built, make = [], anonymise.compared
     monkeypatch.setattr(anonymise, "compared", lambda *args, **more: built.append(1) or make(*args, **more))
-    done = shoal.protect(_table(*NUMBERS), quasi=list(NUMBERS), k=4)
+    shoal.write_table(_table(*NUMBERS), tmp_path / "in.parquet")
+    done = shoal.protect(tmp_path / "in.parquet", quasi=list(NUMBERS), k=4, output=tmp_path / "out.parquet")
     assert not built
     assert len(done.comparison) == N
     assert done.comparison is done.comparison
     assert len(built) == 1
+
+
+def test_a_frame_that_is_changed_later_does_not_change_its_comparison() -> None:
+    frame = pd.DataFrame({"pay": np.random.default_rng(1).normal(size=N), "age": np.arange(N) % 50})
+    done, expected = (shoal.protect(one, quasi=["pay", "age"], k=4, row_order="keep") for one in (frame, frame.copy()))
+    values = frame["pay"].to_numpy()
+    values.flags.writeable = True
+    values[:] = 0.0
+    assert np.array_equal(done.comparison.original, expected.comparison.original)
+    assert done.comparison.numbers["pay"].before.any()
 
 
 COLUMNS = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -48,7 +48,7 @@ def anonymise(plan: Plan, table: Table) -> Run:
         recipe.fingerprint,
         table.schema,
         partition,
-        cache(partial(_comparison, replace(made, points=_NO_POINTS), left, scaled)),
+        partial(_comparison, replace(made, points=_NO_POINTS), left, scaled),
         loss_readings(scaled),
         released,
         ledger=released.ledger,

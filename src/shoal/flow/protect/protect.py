@@ -261,7 +261,7 @@ def protect_frame(
     with rows_kept(order.rows), stopping_after(seconds_in(recipe.deadline)):
         plan = plan_for(table, recipe, certify=certify).with_keys(*_keys(earlier))
         progress.expect(lambda: time_of(plan, table, timed_from=LONG).wall)
-        run = anonymise(plan, table)
+        run = anonymise(plan, table).with_comparison()  # the caller may write to the frame
     progress.stage("Audit")
     release = order.marked(run.release)
     native, second = (

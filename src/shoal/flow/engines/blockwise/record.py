@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -55,7 +54,7 @@ class Sampled:
             recipe.fingerprint,
             self.original.schema,
             partition,
-            cache(self._comparison),
+            self._comparison,
             self._losses(),
             self._release(),
             versions=versions(),
