@@ -30,7 +30,7 @@ _ROWS, _MOST = 1 << 17, 1 << 21  # rows that a function sees at a time …
 _EACH = 2_000  # … so many for each group, if possible: short pieces cost more to pack
 _BYTES = 1 << 27  # but no more than these
 _FILE = 1_000_000  # rows of a released file, about
-_TASKS = 20_000  # of a stage at most
+_SEVERAL, _TOGETHER = 16, 4  # a task has a group of its own, or about 4 where there are many
 
 
 def over(frame: DataFrame, work: Callable[[pa.Table], T]) -> list[T]:
@@ -72,8 +72,8 @@ def grouped(
     """Return a DataFrame whose rows are what a function makes of each group; one worker holds a group as a whole.
 
     `assign` takes some rows, and returns records and the number of the group of each. Records cross the network
-    packed, many at a time: Spark would take them apart cell by cell. There are as many tasks as groups: Spark would
-    join tasks by their bytes, and a group takes time, not space.
+    packed, many at a time: Spark would take them apart cell by cell. The number of tasks follows from the number of
+    groups: Spark would join tasks by their bytes, and a group takes time, not space.
     """
     rows = min(max(_EACH * groups, _ROWS), _MOST)
 
@@ -87,7 +87,7 @@ def grouped(
         return _outside(work(int(key[0].as_py()), unpacked(table.column(1))), schema)
 
     sent = frame.mapInArrow(spread, "number int, records binary")
-    sent = sent.repartition(min(max(groups, 1), _TASKS), "number")
+    sent = sent.repartition(max(min(groups, _SEVERAL), -(-groups // _TOGETHER)), "number")
     return sent.groupBy("number").applyInArrow(run, spark_schema(frame, schema))
 
 
