@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+collect_ignore = ["job.py"]  # a program of its own
+
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:

@@ -207,7 +207,7 @@ def test_report_and_evidence_come_with_the_output(spark: Any, folder: Path) -> N
     frame, fields = spark.createDataFrame(people()), recipe("people")
     files = {"report": folder / "r.html", "evidence": folder / "e.json", "save_recipe": folder / "r.toml"}
     shoal.spark.protect(frame, fields, scratch=folder / "scratch", output=folder / "safe", **files)
-    assert "sample" in (folder / "r.html").read_text()
+    assert "2,000" in (folder / "r.html").read_text()
     whole = shoal.verify(folder / "e.json", folder / "safe")
     assert whole.holds
     found = shoal.spark.verify(folder / "e.json", spark.read.parquet(str(folder / "safe")))

@@ -102,6 +102,8 @@ def with_losses(measured: Run, exact: Readings, records: int) -> Run:
     """Return a run whose sample was measured, with the exact losses and a note on the sample."""
     own = {one.name: one for one in exact.readings}
     readings = Readings(tuple(own.get(one.name, one) for one in measured.readings.readings))
+    if len(measured.comparison) == records:
+        return replace(measured, readings=readings)
     note = (
         f"The audit and the information loss are those of all {records:,} records; every other figure is measured on "
         f"a sample of {len(measured.comparison):,} records in whole classes."
