@@ -8,18 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shoal import progress
 from shoal.errors import ParameterError
-from shoal.flow.engines.blockwise.record import with_losses
 from shoal.flow.engines.spark.plan import refuse_on_spark
 from shoal.flow.engines.spark.protect import SparkRun, protect_on_spark
 from shoal.flow.engines.spark.publish import CatalogTable, Folder, InScratch, Output, StoreFolder
 from shoal.flow.engines.spark.scratch import FolderScratch, Scratch, TableScratch, for_spark, local_path
 from shoal.flow.engines.spark.session import session, spark_errors
 from shoal.flow.evidence.build import Proof
-from shoal.flow.protect.anonymise import measured
 from shoal.flow.protect.files import NOTHING, SideFiles
-from shoal.flow.protect.protect import Protected, dataset_of
+from shoal.flow.protect.protect import Protected, dataset_of, write_about_sample
 from shoal.locations import Place
 from shoal.recipe.recipe import Recipe
 from shoal.scratch import new_mark, scratch_folder
@@ -54,10 +51,7 @@ def protect_frame_on_spark(
 
         def finish(done: SparkRun) -> None:
             run, records = done.run, done.run.audit.records
-            side_files.write_recipe(papers, recipe, run.partition)
-            if side_files.report is not None:
-                progress.stage("Report")
-                side_files.write_report(papers, with_losses(measured(run), run.readings, records))
+            write_about_sample(side_files, papers, recipe, run)
             if side_files.evidence is not None:
                 assert done.staged.folder is not None  # others are refused
                 proof = Proof.of_path(

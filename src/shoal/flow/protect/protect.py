@@ -453,10 +453,7 @@ def protect_large(
 
         def finish(done: DiskRun) -> None:
             run, records = done.run, done.run.audit.records
-            side_files.write_recipe(papers, recipe, run.partition)
-            if side_files.report is not None:
-                progress.stage("Report")
-                side_files.write_report(papers, with_losses(measured(run), run.readings, records))
+            write_about_sample(side_files, papers, recipe, run)
             if side_files.evidence is not None or side_files.receipt is not None:
                 assert isinstance(source.at, Path)  # it is a file or a folder
                 digest = partial(of_path, source.at)
@@ -477,6 +474,14 @@ def protect_large(
             finish=finish,
         )
     return Protected(dataset_of(target, done.run.release.dialect), recipe, done.run, rows=done.rows)
+
+
+def write_about_sample(side_files: SideFiles, papers: dict[str, Path], recipe: Recipe, run: Run) -> None:
+    """Write the recipe and the report of a run whose record holds a sample, as requested."""
+    side_files.write_recipe(papers, recipe, run.partition)
+    if side_files.report is not None:
+        progress.stage("Report")
+        side_files.write_report(papers, with_losses(measured(run), run.readings, run.audit.records))
 
 
 def _receipt_on_disk(digest: Callable[[], Digest], done: DiskRun) -> Receipt:
