@@ -31,7 +31,7 @@ METHODS = (
     "individual_ranking",
     "refined",
 )
-RELEASES = ("centroid", "medoid", "swap", "anatomy")
+RELEASES = ("centroid", "medoid", "swap", "anatomy", "median", "trimmed_mean")
 FLAVOURS = ("integers", "digits", "lattice", "duplicates", "missing", "categories", "dates")
 EXTRAS = ("", "weights", "weights of records", "no weights", "subjects", "households", "strata")
 

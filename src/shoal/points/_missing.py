@@ -82,6 +82,7 @@ class Missing:
         *,
         resolution: Resolution,
         categories: Categories = "leaf",
+        trim: float = 0.0,
     ) -> pa.Array:
         """Return the centroid of the values present; missing if most are missing and apart, or if all are."""
         classes = int(labels.max()) + 1
@@ -94,7 +95,7 @@ class Missing:
             empty |= lacking > class_sums(share, labels, classes) * (0.5 + _TIE)
         known, compact = np.unique(labels[~self.absent], return_inverse=True)
         known_weights = None if weights is None else weights[~self.absent]
-        inside = self.inner.centroid(compact, known_weights, resolution=resolution, categories=categories)
+        inside = self.inner.centroid(compact, known_weights, resolution=resolution, categories=categories, trim=trim)
         first = np.zeros(classes, np.int64)
         first[known] = np.unique(compact, return_index=True)[1]  # one record of each class
         return inside.take(pa.array(first[labels], mask=empty[labels]))

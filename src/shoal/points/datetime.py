@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from shoal.errors import SchemaError
 from shoal.kernels.arithmetic.class_statistics import class_means_of_integers
 from shoal.points._digits import own_unit_of, to_unit, unit_counts, unit_for
+from shoal.points._middle import middle_weights
 from shoal.points._missing import with_missing
 from shoal.points.numeric import coordinate, placed, present
 from shoal.types import Attribute, Categories, Column, Kind, Placed, Resolution, Scale
@@ -84,9 +85,10 @@ class Datetime(Encoder):
         *,
         resolution: Resolution,
         categories: Categories = "leaf",
+        trim: float = 0.0,
     ) -> pa.Array:
         """Return for each record the mean date or time of its class, to the nearest tick or in whole units."""
-        means = class_means_of_integers(self.ticks, labels, weights)
+        means = class_means_of_integers(self.ticks, labels, middle_weights(self.ticks, labels, weights, trim))
         return self._column(self._rounded(means, resolution)[labels])
 
     def _rounded(self, ticks: NDArray[np.int64], resolution: Resolution) -> NDArray[np.int64]:

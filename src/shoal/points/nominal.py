@@ -123,6 +123,7 @@ class Nominal(Encoder):
         *,
         resolution: Resolution,
         categories: Categories = "leaf",
+        trim: float = 0.0,
     ) -> pa.Array:
         """Return for each record the category or group that represents its class, ties to the first by name.
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from shoal.errors import DataError, SchemaError, data_rows
 from shoal.kernels.arithmetic.class_statistics import class_means, class_means_of_integers
 from shoal.points._digits import decimal_counts, exact_decimal_counts, integers_to_step, own_step, step_for, to_step
+from shoal.points._middle import middle_weights
 from shoal.points._missing import with_missing
 from shoal.points._pieces import placed_table
 from shoal.types import Attribute, Categories, Column, Footing, Kind, Placed, Resolution, Scale, Step, in_one_piece
@@ -35,7 +36,9 @@ class Numeric(Encoder):
     name: str
     values: NDArray[np.float64] = field(repr=False)
     column: pa.ChunkedArray = field(repr=False)
-    _last: list[Any] = field(default_factory=list, init=False, repr=False)  # labels, weights and their class means
+    _last: list[Any] = field(
+        default_factory=list, init=False, repr=False
+    )  # labels, weights, trim and class means
 
     @classmethod
     def of(cls, column: Column, cells: pa.ChunkedArray, missing: str, leaves: pa.DataType | None = None) -> Attribute:
@@ -92,29 +95,35 @@ class Numeric(Encoder):
         *,
         resolution: Resolution,
         categories: Categories = "leaf",
+        trim: float = 0.0,
     ) -> pa.Array:
         """Return for each record the (weighted) mean of its class: in the column's type, or exact as float64."""
         kind = self.column.type
         if not isinstance(resolution, Step):
-            return pa.array(self._means(labels, weights)).take(pa.array(labels))
+            return pa.array(self._means(labels, weights, trim)).take(pa.array(labels))
         if pa.types.is_integer(kind) and kind != pa.uint64():
             integers = self.column.cast(pa.int64()).combine_chunks().to_numpy()
-            whole = class_means_of_integers(integers, labels, weights)
+            whole = class_means_of_integers(integers, labels, middle_weights(integers, labels, weights, trim))
             return pa.array(integers_to_step(whole, resolution, kind)[labels]).cast(kind)
-        means = self._means(labels, weights)
+        means = self._means(labels, weights, trim)
         if pa.types.is_floating(kind):
             return self.decode(means, resolution=resolution).take(pa.array(labels))
         return self._beyond_floats(means, labels, resolution).take(pa.array(labels))
 
-    def exact_means(self, labels: NDArray[np.int64], weights: NDArray[np.float64] | None) -> pa.DictionaryArray:
-        """Return for each record the (weighted) mean of its class, with the mean of each class in memory once."""
-        return pa.DictionaryArray.from_arrays(pa.array(labels), pa.array(self._means(labels, weights)))
+    def exact_means(
+        self, labels: NDArray[np.int64], weights: NDArray[np.float64] | None, trim: float = 0.0
+    ) -> pa.DictionaryArray:
+        """Return for each record the (weighted, trimmed) mean of its class, with that of each class in memory once."""
+        return pa.DictionaryArray.from_arrays(pa.array(labels), pa.array(self._means(labels, weights, trim)))
 
-    def _means(self, labels: NDArray[np.int64], weights: NDArray[np.float64] | None) -> NDArray[np.float64]:
+    def _means(
+        self, labels: NDArray[np.int64], weights: NDArray[np.float64] | None, trim: float
+    ) -> NDArray[np.float64]:
         """Return the class means; the last ones are kept, because a release needs them rounded and exact."""
-        if not self._last or self._last[0] is not labels or self._last[1] is not weights:
-            self._last[:] = labels, weights, class_means(self.values, labels, weights)
-        found: NDArray[np.float64] = self._last[2]
+        if not self._last or self._last[0] is not labels or self._last[1] is not weights or self._last[2] != trim:
+            means = class_means(self.values, labels, middle_weights(self.values, labels, weights, trim))
+            self._last[:] = labels, weights, trim, means
+        found: NDArray[np.float64] = self._last[3]
         return found
 
     def _beyond_floats(self, means: NDArray[np.float64], labels: NDArray[np.int64], step: Step) -> pa.Array:

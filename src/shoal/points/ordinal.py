@@ -77,6 +77,7 @@ class Ordinal(Encoder):
         *,
         resolution: Resolution,
         categories: Categories = "leaf",
+        trim: float = 0.0,
     ) -> pa.Array:
         """Return for each record the (weighted) median of its class; the lower of two, so that it is a category."""
         return self.decode(medians(self.values, labels, weights)[labels], resolution=resolution)

@@ -78,10 +78,12 @@ class Attribute(Protocol):
         *,
         resolution: Resolution,
         categories: Categories = "leaf",
+        trim: float = 0.0,
     ) -> pa.Array:
         """Return for each record the centroid of its class, rounded to a resolution; None: with all digits.
 
-        For an attribute without a mean, `categories` selects the value of a class; others ignore it.
+        For an attribute without a mean, `categories` selects the value of a class; others ignore it. For one with a
+        mean, `trim` is the share of the class's weight that is left out at each end: ½ gives the median.
         """
 
 
@@ -126,8 +128,10 @@ class Numbers(PlacedAttribute, Protocol):
 class Averaged(Numbers, Protocol):
     """A numeric attribute whose class means are known with all their digits."""
 
-    def exact_means(self, labels: NDArray[np.int64], weights: NDArray[np.float64] | None) -> pa.DictionaryArray:
-        """Return for each record the (weighted) mean of its class, with the mean of each class in memory once."""
+    def exact_means(
+        self, labels: NDArray[np.int64], weights: NDArray[np.float64] | None, trim: float = 0.0
+    ) -> pa.DictionaryArray:
+        """Return for each record the (weighted, trimmed) mean of its class, with that of each class in memory once."""
 
 
 @dataclass(frozen=True, eq=False)
