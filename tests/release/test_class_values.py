@@ -73,7 +73,8 @@ def test_every_kind_is_released_as_its_page_says() -> None:
         trim = {"set": {"trim": 0.25}} if release == "trimmed_mean" else {}
         done = shoal.protect(table, {**recipe, **trim, "release": release})
         assert list(done.data.to_pylist()[0].values()) == values
-        assert done.audit.holds and done.data.num_rows == 4
+        assert done.audit.holds
+        assert done.data.num_rows == 4
 
 
 def test_an_outlier_moves_the_mean_only_and_the_mean_has_the_least_sse() -> None:

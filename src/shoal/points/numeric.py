@@ -36,9 +36,7 @@ class Numeric(Encoder):
     name: str
     values: NDArray[np.float64] = field(repr=False)
     column: pa.ChunkedArray = field(repr=False)
-    _last: list[Any] = field(
-        default_factory=list, init=False, repr=False
-    )  # labels, weights, trim and class means
+    _last: list[Any] = field(default_factory=list, init=False, repr=False)  # labels, weights, trim and class means
 
     @classmethod
     def of(cls, column: Column, cells: pa.ChunkedArray, missing: str, leaves: pa.DataType | None = None) -> Attribute:
