@@ -63,7 +63,9 @@ PROTECT = (
     Step("form", "flow/classes/form.py", "form", "Goes from the table to the classes."),
     Step("form", "partition/auto.py", "Auto.partition", "Puts the point into a class; any method has this function."),
     Step("form", "kernels/mdav/mdav.py", "mdav", "Computes the labels in machine code."),
-    Step("release", "release/centroid.py", "Centroid.release", "Replaces the record's values with those of its class."),
+    Step(
+        "release", "release/centroid.py", "ClassValues.release", "Replaces the record's values with those of its class."
+    ),
     Step("release", "flow/stages/measure.py", "read_measures", "Measures the loss."),
     Step("stage", "io/sinks/csv.py", "Csv.write", "Writes the hidden file."),
     Step("gate", "flow/gate/read_back.py", "read_back", "Reads the hidden file again, as a recipient would."),

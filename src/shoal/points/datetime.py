@@ -88,7 +88,9 @@ class Datetime(Encoder):
         trim: float = 0.0,
     ) -> pa.Array:
         """Return for each record the mean date or time of its class, to the nearest tick or in whole units."""
-        means = class_means_of_integers(self.ticks, labels, middle_weights(self.ticks, labels, weights, trim))
+        means = class_means_of_integers(
+            self.ticks, labels, middle_weights(self.ticks, labels, weights, trim) if trim else weights
+        )
         return self._column(self._rounded(means, resolution)[labels])
 
     def _rounded(self, ticks: NDArray[np.int64], resolution: Resolution) -> NDArray[np.int64]:

@@ -101,7 +101,9 @@ class Numeric(Encoder):
             return pa.array(self._means(labels, weights, trim)).take(pa.array(labels))
         if pa.types.is_integer(kind) and kind != pa.uint64():
             integers = self.column.cast(pa.int64()).combine_chunks().to_numpy()
-            whole = class_means_of_integers(integers, labels, middle_weights(integers, labels, weights, trim))
+            whole = class_means_of_integers(
+                integers, labels, middle_weights(integers, labels, weights, trim) if trim else weights
+            )
             return pa.array(integers_to_step(whole, resolution, kind)[labels]).cast(kind)
         means = self._means(labels, weights, trim)
         if pa.types.is_floating(kind):
@@ -119,7 +121,9 @@ class Numeric(Encoder):
     ) -> NDArray[np.float64]:
         """Return the class means; the last ones are kept, because a release needs them rounded and exact."""
         if not self._last or self._last[0] is not labels or self._last[1] is not weights or self._last[2] != trim:
-            means = class_means(self.values, labels, middle_weights(self.values, labels, weights, trim))
+            means = class_means(
+                self.values, labels, middle_weights(self.values, labels, weights, trim) if trim else weights
+            )
             self._last[:] = labels, weights, trim, means
         found: NDArray[np.float64] = self._last[3]
         return found

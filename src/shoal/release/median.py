@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from shoal.release._class_values import ClassValues
+from shoal.release.centroid import ClassValues
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from shoal.parameters import Param
-from shoal.release._class_values import ClassValues
+from shoal.release.centroid import ClassValues
 
 
 @dataclass(frozen=True)
