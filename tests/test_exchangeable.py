@@ -191,6 +191,7 @@ REQUIREMENTS: dict[str, dict[str, Any]] = {
     "l_entropy": {"require": {"l_entropy": 1.6}},
     "l_recursive": {"require": {"l_recursive": [2, 2]}},
     "alpha": {"require": {"alpha": 0.6}},
+    "beta": {"require": {"beta": 1}},
     "e": {"require": {"e": 2}},
     "kpqr": {"require": {"kpqr": [2, 0.5, 0.3]}},
     "all": {"t": 0.45, "require": {"p": 2, "alpha": 0.7, "e": 1}},

@@ -134,6 +134,7 @@ def test_equal_to_the_audit_in_memory(case: str, suffix: str, tmp_path: Path, sp
 REQUIRED = {
     "t": (0.2, 0.9),
     "alpha": (0.2, 1),
+    "beta": (0.5, 9),
     "p": (1, 3),
     "l_distinct": (1, 3),
     "l_entropy": (1, 2.5),

@@ -1,4 +1,4 @@
-"""p-sensitivity, l-diversity, (α,k) and (k,e) from their definitions, in exact fractions. Obviously right, and slow.
+"""p-sensitivity, l-diversity, (α,k), β-likeness and (k,e) from their definitions, in fractions. Right, and slow.
 
 A table is a list of rows, each a dictionary. A missing value is None, and a value as any other.
 """
@@ -53,6 +53,28 @@ def recursive(values: list, c: Fraction) -> int:
 def share(values: list) -> Fraction:
     """The share of the commonest value."""
     return Fraction(max(Counter(values).values()), len(values))
+
+
+def gain(values: list, table: list) -> Fraction:
+    """β of [CK12]: the largest (q − p)/p of a value whose share q of the class is above its share p of the table."""
+    inside, outside = Counter(values), Counter(table)
+    found = [Fraction(0)]
+    for value, count in inside.items():
+        q, p = Fraction(count, len(values)), Fraction(outside[value], len(table))
+        if q > p:
+            found.append((q - p) / p)
+    return max(found)
+
+
+def beyond_logarithm(values: list, table: list) -> bool:
+    """Tell whether a value gains more than −ln p, the limit of enhanced β-likeness."""
+    with localcontext() as context:
+        context.prec = 80
+        for value, count in Counter(values).items():
+            p = Decimal(table.count(value)) / len(table)
+            if Decimal(count) / len(values) / p - 1 > -p.ln():
+                return True
+    return False
 
 
 def reach(numbers: list[Fraction | None]) -> Fraction:

@@ -40,6 +40,13 @@ def alpha_k(inside, a, alpha):
     return Fraction(max(Counter(inside).values()), len(inside)) <= Fraction(str(alpha))
 
 
+def beta_likeness(inside, a, beta):
+    """(q − p)/p ≤ β for every value, of its share q of the class and p of the table."""
+    counts = a.counts.tolist()
+    shares = {code: Fraction(count, len(inside)) for code, count in Counter(inside).items()}
+    return all((q * sum(counts) / counts[code] - 1) <= Fraction(str(beta)) for code, q in shares.items())
+
+
 def k_e(inside, a, e):
     """The largest number less the smallest is at least e; what is missing has no place."""
     numbers = [written(a.values[code]) for code in inside if a.values[code] == a.values[code]]

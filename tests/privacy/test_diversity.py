@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from shoal.errors import SchemaError
 from shoal.parameters import declarations
 from shoal.privacy.alpha_k import AlphaK
+from shoal.privacy.beta_likeness import BetaLikeness
 from shoal.privacy.distinct_l_diversity import DistinctLDiversity
 from shoal.privacy.entropy_l_diversity import EntropyLDiversity
 from shoal.privacy.k_anonymity import KAnonymity
@@ -86,6 +87,17 @@ def check_counts(found: dict[str, Finding], classes: list[list], asked: dict[str
     assert close(found["alpha_k"], share, asked["alpha"])
     assert found["alpha_k"].holds == (share <= Fraction(str(asked["alpha"])))
     assert found["alpha_k"].worst[0][1] == float(share)
+    check_gains(found["beta_likeness"], classes, asked["beta"])
+
+
+def check_gains(found: Finding, classes: list[list], beta: float) -> None:
+    table = [value for values in classes for value in values]
+    gain = max(diversity["gain"](values, table) for values in classes)
+    assert close(found, gain, beta)
+    assert found.holds == (gain <= Fraction(str(beta)))
+    assert found.worst[0][1] == pytest.approx(float(gain), abs=1e-12)
+    beyond = sum(diversity["beyond_logarithm"](values, table) for values in classes)
+    assert dict(found.found) == {"over_enhanced": beyond}
 
 
 def meant(value: Any) -> Any:
@@ -109,12 +121,14 @@ def test_equal_to_the_definitions(kind: str, data: bytes, other: str, i: int) ->
     release = tables.release_of(quasi, {name: tables.arrow(pools[name], at) for name, at in places.items()}, pools)
     asked = {"p": 1 + i % 4, "l_entropy": L_ENTROPY[i % 7], "c": [0, 0.5, 1, 2, 2.5, 4][i % 6]}
     asked |= {"alpha": LEVELS[i % 7], "e": RANGES[i % 10], "q": LEVELS[i // 7 % 7], "r": [0, 0.5, 1, 1.5, 1 / 3][i % 5]}
+    asked["beta"] = [0, 0.25, 0.5, 1, 2, 1 / 3][i // 5 % 6]
     models = [
         made(PSensitivity, asked["p"]),
         made(DistinctLDiversity, asked["p"]),
         made(EntropyLDiversity, asked["l_entropy"]),
         made(RecursiveLDiversity, asked["c"], asked["p"]),
         made(AlphaK, asked["alpha"]),
+        made(BetaLikeness, asked["beta"]),
         made(Kpqr, asked["p"], asked["q"], asked["r"]),
     ]
     findings = [finding for model in models for finding in model.audit(release, ["q"], ["a", "b"])]

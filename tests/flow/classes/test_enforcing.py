@@ -36,6 +36,7 @@ ASKED: list[tuple[list[str], dict[str, Any]]] = [
     (["illness"], {"l_entropy": 2}),
     (["illness"], {"l_recursive": [3, 2]}),
     (["illness"], {"alpha": 0.6}),
+    (["illness"], {"beta": 1.5}),
     (["pay"], {"e": 400}),
     (["grade"], {"kpqr": [3, 0.3, 0.5]}),
     (["illness"], {"kpqr": [2, 0.3, 0.5]}),

@@ -70,6 +70,7 @@ def levels_of(model: str, rng: np.random.Generator, a: Confidential) -> dict[str
         "entropy_l_diversity": {"l": [1, 1.5, 2, 2.5, 3]},
         "recursive_l_diversity": {"c": [0.5, 1, 1.5, 2, 3.7], "l": [1, 2, 3]},
         "alpha_k": {"alpha": [0.25, 0.3, 0.5, 0.6, 1]},
+        "beta_likeness": {"beta": [0, 0.25, 0.5, 1, 1.7, 3]},
         "t_closeness": {"t": [0.1, 0.2, 0.35]},
         "kpqr": {"p": [1, 2, 3], "q": [0.1, 0.2, 0.25, 1], "r": [0.0, 0.3, 0.5, 0.75, 1]},
     }
@@ -77,7 +78,7 @@ def levels_of(model: str, rng: np.random.Generator, a: Confidential) -> dict[str
 
 
 MODELS = ["p_sensitivity", "distinct_l_diversity", "entropy_l_diversity", "recursive_l_diversity", "alpha_k", "k_e"]
-MODELS += ["t_closeness", "kpqr"]
+MODELS += ["t_closeness", "kpqr", "beta_likeness"]
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -18,7 +18,7 @@ from shoal.types import SECOND, Attacker, Check, Finding, Promise, Verdict
 _K, _NOISE = "k_anonymity", "differential_privacy"
 _PROTECTING = (_K, "probabilistic_k_anonymity", "anatomy_k", _NOISE)
 _AT_LEAST = frozenset({"k", "p", "l", "e", "replays"})
-_AT_MOST = frozenset({"t", "alpha", "share", "epsilon"})
+_AT_MOST = frozenset({"t", "alpha", "beta", "share", "epsilon"})
 
 
 def promises_in(claims: Sequence[Finding]) -> tuple[Promise, ...]:

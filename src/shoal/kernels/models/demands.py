@@ -16,7 +16,7 @@ import numpy as np
 
 from shoal.errors import ParameterError
 from shoal.kernels.closeness.earth_mover import Closeness, closeness, over
-from shoal.kernels.models.rule_tables import of_dominance, of_reach, of_spread, persons_of, subjects_by_place
+from shoal.kernels.models.rule_tables import of_dominance, of_gain, of_reach, of_spread, persons_of, subjects_by_place
 from shoal.kernels.models.rules import DISTINCT, ENTROPY, RECURSIVE, SHARE, SPREAD, Rules, rule_excess
 from shoal.kernels.runtime.jit import kernel, part
 from shoal.types import Confidential, Points, Requirement
@@ -24,7 +24,10 @@ from shoal.types import Confidential, Points, Requirement
 _LARGEST = 2**31  # records times the finest fraction of a level must fit into 64 bits
 _SUBJECTS, _PERSONS = "the subjects of records", "the persons of records"
 _DOMINANCE = "dominance"
-_COUNT_VALUES = ("p_sensitivity", "distinct_l_diversity", "entropy_l_diversity", "recursive_l_diversity", "alpha_k")
+_COUNT_VALUES = (
+    *("p_sensitivity", "distinct_l_diversity", "entropy_l_diversity", "recursive_l_diversity", "alpha_k"),
+    "beta_likeness",
+)
 
 
 class Demands(NamedTuple):
@@ -206,6 +209,7 @@ _RULES: dict[str, Callable[[Confidential, Requirement, bool], list[dict[str, Any
     "entropy_l_diversity": _entropy,
     "recursive_l_diversity": _recursive,
     "alpha_k": _share,
+    "beta_likeness": of_gain,
     "k_e": of_reach,
     "kpqr": of_spread,
     _DOMINANCE: of_dominance,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from shoal.errors import SchemaError
 from shoal.kernels.closeness.earth_mover import closeness
-from shoal.kernels.models.rules import DOMINANCE, EQUAL, NUMBERS, REACH, SHARE, SPREAD, TREE
+from shoal.kernels.models.rules import DOMINANCE, EQUAL, GAIN, NUMBERS, REACH, SHARE, SPREAD, TREE
 from shoal.kernels.refine.class_state import arranged
 from shoal.types import Confidential, Points, Requirement
 
@@ -69,6 +69,14 @@ def least_persons(one: Requirement) -> int:
     """
     bound = Fraction(str(one.level("share")))
     return math.ceil(1 / bound) if bound > 0 else 1
+
+
+def of_gain(a: Confidential, one: Requirement, rare_only: bool) -> list[dict[str, Any]]:
+    """Make the rule of β-likeness: the largest share of each value, 1 + β times its share of the table."""
+    beta, n = Fraction(str(one.level("beta"))), int(a.counts.sum())
+    caps = float(1 + beta) * (a.counts / n)
+    size = math.ceil(1 / min((1 + beta) * Fraction(int(a.counts.max()), n), Fraction(1)))
+    return [{"kind": GAIN, "number": caps, "mark": np.zeros(len(caps), np.int32), "size": size}]
 
 
 _EXACT = 2.0**52  # integers below it are exact as floats, and so are their sums

@@ -4,9 +4,9 @@ The *excess* of a class is 0 if and only if the rule holds; otherwise it is abou
 to change, so that the excesses of several rules can be added, and it is smaller the nearer the rule is to holding. Each
 rule reads the codes of a class in ascending order.
 
-Counts are compared exactly, as integers. Where floats decide (entropies and variances), values within a tiny tolerance
-of equality pass: exact ties must, and the exact audit decides in the end. Sums of weights are compensated, and their
-tolerance is a tenth of that of the audit.
+Counts are compared exactly, as integers. Where floats decide (entropies, variances and gains), values within a tiny
+tolerance of equality pass: exact ties must, and the exact audit decides in the end. Sums of weights are compensated,
+and their tolerance is a tenth of that of the audit.
 
 All rules except the one on spread hold in a union of classes if they hold in each of them.
 """
@@ -21,7 +21,7 @@ from numba import extending, types
 
 from shoal.kernels.runtime.jit import OPTIONS, part
 
-DISTINCT, ENTROPY, RECURSIVE, SHARE, REACH, SPREAD, DOMINANCE = range(7)  #: kinds of rules
+DISTINCT, ENTROPY, RECURSIVE, SHARE, REACH, SPREAD, DOMINANCE, GAIN = range(8)  #: kinds of rules
 NUMBERS, EQUAL, TREE = range(3)  #: how the distance of two values is measured, for spread
 _overload: Any = extending.overload
 _HAIR = 1e-11  # relative: more than any rounding error
@@ -37,7 +37,9 @@ class Rules(NamedTuple):
     level: (
         np.ndarray
     )  #: (rules, 2) float64: log l of entropy; e of reach; r of spread, and the variance it refers to; bound
-    number: np.ndarray  #: float64: numeric value of each value, for reach and spread (NaN: none); weights of records
+    #: float64: numeric value of each value, for reach and spread (NaN: none); weights of records; gain: the largest
+    #: share of each value
+    number: np.ndarray
     #: int32. Reach: the first value higher by at least e, −1: missing. Spread: twice the number under which a value is
     #: counted, plus 1 if it is rare. Dominance: the person of a record.
     mark: np.ndarray
@@ -117,6 +119,19 @@ def _share(u, q, codes, s):
             over += max(u.whole[q, BOTTOM] * (p - begin) - u.whole[q, TOP] * s, 0)
             begin = p
     return over / u.whole[q, BOTTOM]
+
+
+@part
+def _gain(u, q, codes, s):
+    """Return how many records exceed the share that their own value may have."""
+    table, over, begin = u.whole[q, TABLE], 0.0, 0
+    for p in range(1, s + 1):
+        if p == s or codes[p] != codes[begin]:
+            more = (p - begin) - u.number[table + codes[begin]] * s
+            if more > _HAIR * (p - begin):
+                over += more
+            begin = p
+    return over
 
 
 @part
@@ -229,6 +244,8 @@ def rule_excess(c, u, q, at, codes, s, scratch):
         return _reach(u, q, codes, s)
     if kind == DOMINANCE:
         return _dominance(u, q, codes, s)
+    if kind == GAIN:
+        return _gain(u, q, codes, s)
     return _spread(c, u, q, at, codes, s)
 
 
