@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from shoal.errors import ParameterError, listing
+from shoal.extras import package as package  # noqa: PLC0414 - offered here, where components are loaded
 from shoal.parameters import unknown
 
 if TYPE_CHECKING:
@@ -176,16 +177,6 @@ def for_place(family: str, at: Any) -> Any:
         f"{at.scheme}://: a URL must begin with {allowed or 'nothing (none is supported)'}, got another. "
         "Name one of these, or a file."
     )
-
-
-def package(name: str, extra: str, owner: object) -> Any:
-    """Import an optional package, or say how to install it."""
-    try:
-        return importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        if error.name is not None and error.name.partition(".")[0] != name.partition(".")[0]:
-            raise
-    raise ParameterError(f"{owner}: needs the package {name}. Install it with pip install 'shoal[{extra}]'.")
 
 
 def camel(key: str) -> str:

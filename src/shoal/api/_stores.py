@@ -1,4 +1,4 @@
-"""Tables in object stores: each verb reads a private local copy, which is removed when it returns."""
+"""Tables given to verbs: those in object stores are copied while a verb runs, Arrow streams are read into memory."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ R = TypeVar("R")
 
 
 def reads(*names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Let a verb read tables from object stores: its arguments of these names, each a table or a list of tables."""
+    """Let a verb take stored tables and Arrow streams: its arguments of these names, each a table or a list of them."""
 
     def decorate(verb: Callable[P, R]) -> Callable[P, R]:
         form = signature(verb)
@@ -41,11 +41,15 @@ def reads(*names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
 
 def _copied(given: Any, stack: ExitStack) -> Any:
-    """Return a local copy of what is in an object store, and anything else as it is."""
+    """Return a local copy of what is in an object store, a frame for a stream, and anything else as it is."""
     if isinstance(given, (list, tuple)):
-        return type(given)(_copied(one, stack) for one in given) if any(map(_is_stored, given)) else given
-    if not _is_stored(given):
+        return [_copied(one, stack) for one in given]
+    if given is None or (is_place(given) and not _is_stored(given)):
         return given
+    if not is_place(given):
+        from shoal.io.sources._arrow_stream import in_memory
+
+        return in_memory(given)
     from shoal.io.stores.download import local_copy
     from shoal.scratch import about, scratch_folder
 

@@ -100,9 +100,10 @@ def replay(table: Any, recipe: AnyStreamRecipe, *, delays: Sequence[int] | None 
     """
     if is_place(table):
         return replay_table(read_table(str(table)), _recipe(recipe), delays)
+    from shoal.io.sources._arrow_stream import in_memory
     from shoal.io.sources.frame import Frame
 
-    return replay_table(Frame().read(table)[0], _recipe(recipe), delays)
+    return replay_table(Frame().read(in_memory(table))[0], _recipe(recipe), delays)
 
 
 def _recipe(given: AnyStreamRecipe) -> StreamRecipe:

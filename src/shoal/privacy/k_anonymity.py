@@ -50,7 +50,9 @@ class KAnonymity(Checked, TableModel):
         sizes = class_sizes(release, names)
         achieved, worst = smallest(sizes)
         found = smallest_weight(release, names)
-        return self.finding(names, achieved, self.k, len(sizes), worst, note=counted_in(release), found=found)
+        many = tuple(zip(*(part.tolist() for part in np.unique(sizes, return_counts=True)), strict=True))
+        note = counted_in(release)
+        return self.finding(names, achieved, self.k, len(sizes), worst, note=note, found=found, sizes=many)
 
 
 def class_sizes(release: Release, names: Sequence[str]) -> NDArray[np.int64]:

@@ -10,9 +10,10 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from markupsafe import Markup
 
+from shoal.display.words import counted, plain
 from shoal.parameters import Checked, Param
 from shoal.report.charts.charts import sizes_chart
-from shoal.report.charts.numbers import counted, folded, number, percent, plain
+from shoal.report.charts.numbers import folded, number, percent
 from shoal.types import CLAIMS, Finding, Run
 
 _SECTIONS = (
@@ -47,6 +48,11 @@ def page(template: str, styles: Iterable[str], **said: Any) -> str:
     css = Markup("").join(Markup(home.joinpath(name).read_text(encoding="utf-8")) for name in styles)  # our own
     whole = machine.from_string(home.joinpath(template).read_text(encoding="utf-8"))
     return whole.render(css=css, **said).lstrip() + "\n"
+
+
+def least_of(account: Run) -> int:
+    """Return the smallest number of records that a bar of a chart may represent: k, and never fewer than 3."""
+    return max(int(account.recipe.get("k", _LEAST)), _LEAST)
 
 
 @dataclass(frozen=True)
@@ -88,7 +94,7 @@ class Html(Checked):
 
         external = self.edition == "external"
         account = outward(account) if external else account
-        least = max(int(account.recipe.get("k", _LEAST)), _LEAST)
+        least = least_of(account)
         telling = Telling.of(account, least, external=external)
         said: dict[str, Any] = {
             "external": external,

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from shoal.display.card import Card, Shown
 from shoal.types.table import Role, Table, in_one_piece
 
 if TYPE_CHECKING:
@@ -100,12 +101,17 @@ def _rounded(count: float) -> str:
     return f"{count:,.0f}" if count >= 10 or count == round(count) else f"{count:,.2g}"
 
 
-@dataclass(frozen=True)
-class Attempts:
+@dataclass(frozen=True, repr=False)
+class Attempts(Shown):
     """All attacks on a release."""
 
     attempts: tuple[Attempt, ...]
     sample: SampleSize | None = None  #: of the records that were attacked; None: all
+
+    def _card(self) -> Card:
+        from shoal.types.cards import attempts_card
+
+        return attempts_card(self)
 
     def __iter__(self) -> Iterator[Attempt]:
         return iter(self.attempts)

@@ -5,9 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from shoal.display.card import Card, Shown
 from shoal.types.privacy_ledger import CLAIMS
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _NAN = math.nan
 _LONG = 1e7  # percent: more digits would not help the reader
@@ -208,8 +212,8 @@ class Price(NamedTuple):
         return f"{said} % more loss at {at} {figures}"
 
 
-@dataclass(frozen=True)
-class Explored:
+@dataclass(frozen=True, repr=False)
+class Explored(Shown):
     """The result of trying many settings.
 
     Attributes
@@ -273,6 +277,17 @@ class Explored:
     target: str = ""
     score: str = ""
     originals: Mapping[str, float] = field(default_factory=dict)
+
+    def _card(self) -> Card:
+        from shoal.types.cards import explored_card
+
+        return explored_card(self)
+
+    def plot(self) -> Figure:
+        """Draw the settings and the frontier, as in the page; needs matplotlib (``shoal[plot]``)."""
+        from shoal.types.figures import explored_figure
+
+        return explored_figure(self)
 
     @property
     def frontiers(self) -> dict[str, tuple[Setting, ...]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from shoal.display.card import Card, Shown
 from shoal.types.run import Unchanged
 from shoal.types.table import Kind, Role
 
@@ -51,8 +52,8 @@ class Combination:
         }
 
 
-@dataclass(frozen=True)
-class Inspection:
+@dataclass(frozen=True, repr=False)
+class Inspection(Shown):
     """The result of an inspection: counts and guesses, never a value.
 
     Attributes
@@ -80,6 +81,11 @@ class Inspection:
     left_out: int
     recipe: str = field(repr=False)
     unchanged: Unchanged = field(default_factory=Unchanged)
+
+    def _card(self) -> Card:
+        from shoal.types.cards import inspection_card
+
+        return inspection_card(self)
 
     def named(self, role: Role) -> tuple[str, ...]:
         """Return the columns with a presumed role."""

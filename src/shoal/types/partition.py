@@ -7,10 +7,12 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
+from shoal.display.card import Card, Shown
 from shoal.types.coded import Coded, distances
 
 if TYPE_CHECKING:
     import numpy as np
+    from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
     from shoal.types.points import Confidential
@@ -85,8 +87,8 @@ class Block:
         return len(self.sizes)
 
 
-@dataclass(frozen=True, eq=False)
-class Partition:
+@dataclass(frozen=True, eq=False, repr=False)
+class Partition(Shown):
     """The classes of the records: one block of attributes, or several disjoint blocks partitioned separately.
 
     >>> import numpy as np
@@ -131,6 +133,17 @@ class Partition:
             by_value = all(piece.by_value for piece in pieces)
             blocks.append(replace(joint, atoms=atoms, by_value=by_value))
         return cls(tuple(blocks), note)
+
+    def _card(self) -> Card:
+        from shoal.types.cards import partition_card
+
+        return partition_card(self)
+
+    def plot(self) -> Figure:
+        """Draw the number of classes of each size; needs matplotlib (``shoal[plot]``)."""
+        from shoal.types.figures import partition_figure
+
+        return partition_figure(self)
 
     @cached_property
     def _all(self) -> Block:

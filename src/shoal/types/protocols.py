@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
@@ -356,6 +357,7 @@ class PrivacyModel(Protocol):
         given: tuple[tuple[str, float], ...] = (),
         found: tuple[tuple[str, float], ...] = (),
         uniform: tuple[int, int] = (0, 0),
+        sizes: tuple[tuple[int, int], ...] = (),
         promised: bool = True,
     ) -> Finding:
         """Return a finding of this model; see :class:`~shoal.types.Finding` for its parts.
@@ -378,6 +380,7 @@ class PrivacyModel(Protocol):
             self.level,
             found,
             uniform,
+            sizes,
         )
 
     def merge(self, parts: Sequence[Finding]) -> Finding:
@@ -396,7 +399,20 @@ class PrivacyModel(Protocol):
             note=parts[0].note if len(notes) == 1 else parts[0].note.partition("; ")[0],
             found=tuple((name, min(dict(part.found)[name] for part in parts)) for name in names),
             uniform=(sum(part.uniform[0] for part in parts), sum(part.uniform[1] for part in parts)),
+            sizes=_added(part.sizes for part in parts),
         )
+
+
+def _added(parts: Iterable[tuple[tuple[int, int], ...]]) -> tuple[tuple[int, int], ...]:
+    """Return the class sizes of a table from those of its parts.
+
+    >>> _added([((3, 1), (4, 2)), ((3, 5),)])
+    ((3, 6), (4, 2))
+    """
+    found: Counter[int] = Counter()
+    for part in parts:
+        found.update(dict(part))
+    return tuple(sorted(found.items()))
 
 
 class TableModel(PrivacyModel, Protocol):

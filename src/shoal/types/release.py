@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from shoal.display.card import Card, Shown
 from shoal.errors import listing
 from shoal.types.run import coarse, significant
 
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
+    from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
     from shoal.types.privacy_ledger import Ledger
@@ -141,6 +143,8 @@ class Finding:
     uniform
         For a model that counts confidential values: the number of classes that hold a single value, and of their
         records.
+    sizes
+        For k-anonymity: pairs of a class size and the number of classes that have it, by size.
 
     >>> rare = Finding("kpqr", ("age",), 0.7, 0.5, False, 9, given=(("p", 4),), level="r", found=(("p", 3),))
     >>> rare.levels
@@ -162,6 +166,7 @@ class Finding:
     level: str = ""
     found: tuple[tuple[str, float], ...] = ()
     uniform: tuple[int, int] = (0, 0)
+    sizes: tuple[tuple[int, int], ...] = field(default=(), repr=False, compare=False)
 
     @property
     def subject(self) -> str:
@@ -273,8 +278,8 @@ class Attacker:
         return {"knows": self.knows, "at_most": bound, "says": self.sentence}
 
 
-@dataclass(frozen=True)
-class Audit:
+@dataclass(frozen=True, repr=False)
+class Audit(Shown):
     """The independent audit of a table as it is, or as it will be, written."""
 
     records: int
@@ -285,6 +290,17 @@ class Audit:
     link: str | None = None  #: the class column, if confidential columns are in a separate table
     unchanged: Unchanged | None = None  #: records made unique by unchanged columns; None: not counted
     attacker: Attacker | None = None  #: the attacker that it withstands; None: not known, as in other audits
+
+    def _card(self) -> Card:
+        from shoal.types.cards import audit_card
+
+        return audit_card(self)
+
+    def plot(self) -> Figure:
+        """Draw the number of audited classes of each size; needs matplotlib (``shoal[plot]``)."""
+        from shoal.types.figures import audit_figure
+
+        return audit_figure(self)
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
+from shoal.display.card import Card, Shown
 from shoal.errors import EngineError, listing
 
 if TYPE_CHECKING:
@@ -219,12 +220,17 @@ class Reading:
         return self.short or self.measure
 
 
-@dataclass(frozen=True)
-class Readings:
+@dataclass(frozen=True, repr=False)
+class Readings(Shown):
     """Readings of measures, by name."""
 
     readings: tuple[Reading, ...]
     sample: SampleSize | None = None  #: of the records that were measured, where losses are exact; None: all
+
+    def _card(self) -> Card:
+        from shoal.types.cards import readings_card
+
+        return readings_card(self)
 
     def __getitem__(self, name: str) -> float:
         return self.reading(name).value
@@ -324,8 +330,8 @@ class Unchanged:
         }
 
 
-@dataclass(frozen=True)
-class Planned:
+@dataclass(frozen=True, repr=False)
+class Planned(Shown):
     """What a run would do, or why it would be refused; nothing was written.
 
     Attributes
@@ -362,6 +368,11 @@ class Planned:
     wall_seconds: float | None = None
     disk: int = 0
     exit_code: int = 0
+
+    def _card(self) -> Card:
+        from shoal.types.cards import planned_card
+
+        return planned_card(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as plain values, as in the JSON of ``shoal protect --dry-run``."""

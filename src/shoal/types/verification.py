@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from shoal.display.card import Card, Shown
 from shoal.errors import listing
 
 
@@ -62,8 +63,8 @@ class Promise:
         return {"model": self.model, "short": self.short, "levels": levels, "over": [*self.over], "of": self.of}
 
 
-@dataclass(frozen=True)
-class Verification:
+@dataclass(frozen=True, repr=False)
+class Verification(Shown):
     """The result of checking a file against its evidence.
 
     >>> seen = Verification("safe.csv", (Check("k", Verdict.HOLDS, "counted"), Check("t", Verdict.UNSEEN, "gone")))
@@ -90,6 +91,11 @@ class Verification:
         """The promise, in a sentence."""
         none = () if self.k is not None else ("no k over all quasi-identifiers together",)
         return f"Promised: {'; '.join((*none, *map(str, self.promised)))}."
+
+    def _card(self) -> Card:
+        from shoal.types.cards import verification_card
+
+        return verification_card(self)
 
     @property
     def failed(self) -> tuple[Check, ...]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from shoal import progress
 from shoal.deadline import stopping_after
+from shoal.display.card import Card, Shown
 from shoal.errors import ParameterError, rows_kept
 from shoal.flow.engines.blockwise.record import with_losses
 from shoal.flow.engines.disk.protect import DiskRun, protect_on_disk
@@ -66,12 +67,15 @@ from shoal.types import (
 )
 from shoal.types.protocols import Sink
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 #: The parts of a run that pickling keeps: publishable ones, and nothing that was computed record by record.
 _PICKLED = ("partition", "audit", "readings", "schema", "certificate", "left_out", "ledger", "notes")
 
 
-@dataclass(frozen=True, eq=False)
-class Protected:
+@dataclass(frozen=True, eq=False, repr=False)
+class Protected(Shown):
     """The result of a run: the protected data, its classes, the audit, and the losses.
 
     Attributes
@@ -98,6 +102,11 @@ class Protected:
     proof: Callable[[], Proof] | None = field(default=None, repr=False)
     rows: NDArray[np.int64] | None = field(default=None, repr=False)
     kept: Mapping[str, Any] = field(default_factory=dict, repr=False)  #: the parts of the run that pickling kept
+
+    def _card(self) -> Card:
+        from shoal.flow.protect.card import protected_card
+
+        return protected_card(self)
 
     def _of_run(self, name: str) -> Any:
         return self.kept[name] if self.run is None else getattr(self.run, name)
@@ -190,6 +199,26 @@ class Protected:
         side_files = SideFiles(report=Path(path), edition=edition)
         with side_files.staged(force=force) as hidden:
             side_files.write_report(hidden, measured(run))
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Hand the protected table over to any library that reads Arrow, such as DuckDB or polars."""
+        from shoal.flow.stages.arrow_stream import reader_of
+
+        return reader_of(self.data).__arrow_c_stream__(requested_schema)
+
+    def plot(self, columns: Sequence[str] = ()) -> Figure:
+        """Draw attributes before and after, in bars of at least k records; needs matplotlib (``shoal[plot]``).
+
+        Parameters
+        ----------
+        columns
+            The quasi-identifiers to draw. Default: the first 12.
+
+        Like the internal edition of a report, the figure shows how the originals are distributed: do not publish it.
+        """
+        from shoal.flow.protect.figure import before_after_figure
+
+        return before_after_figure(self._whole_run("plot"), [columns] if isinstance(columns, str) else columns)
 
     @property
     def published(self) -> Readings:

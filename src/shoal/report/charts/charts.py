@@ -11,8 +11,9 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
+from shoal.display.words import counted
 from shoal.report.charts.histograms import Histogram, Shares
-from shoal.report.charts.numbers import counted, drawing, element, folded, number, percent, text
+from shoal.report.charts.numbers import drawing, element, folded, number, percent, text
 from shoal.types import Explored, Setting
 
 _WIDE = 360.0

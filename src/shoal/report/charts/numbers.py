@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup, escape
 
+from shoal.display.words import plain
+
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _DECIMALS = 2  # of correlations and changes in the external edition
 _EPOCH = date(1970, 1, 1).toordinal()
@@ -71,20 +73,6 @@ def moment(days: float) -> str:
         return f"{number(days)} days"
 
 
-def plain(text: str) -> str:
-    """Replace characters that a page cannot hold or would interpret: control and direction characters.
-
-    >>> plain("pay\\x00"), plain("pay\\u202erent")
-    ('pay�', 'pay�rent')
-    """
-    whole = text.encode("utf-8", "replace").decode("utf-8")
-    return "".join("�" if _obeyed(ord(sign)) else sign for sign in whole)
-
-
-def _obeyed(sign: int) -> bool:
-    return sign < 32 or 127 <= sign < 160 or 0x202A <= sign <= 0x202E or 0x2066 <= sign <= 0x2069
-
-
 def _isolated(name: str) -> str:
     """Isolate a right-to-left name, so that the text around it keeps its order."""
     backwards = any(unicodedata.bidirectional(sign) in ("R", "AL") for sign in name)
@@ -114,15 +102,6 @@ def joined(names: Sequence[str], most: int = 12) -> str:
     if len(shown) > most:
         return f"{', '.join(shown[:most])} and {len(shown) - most:,} more"
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}" if shown else "none"
-
-
-def counted(many: int, one: str, several: str = "") -> str:
-    """Return a count with its noun.
-
-    >>> counted(1, "record"), counted(5000, "record"), counted(2, "class", "classes")
-    ('1 record', '5,000 records', '2 classes')
-    """
-    return f"{many:,} {one if many == 1 else several or one + 's'}"
 
 
 def element(name: str, inside: Iterable[Markup | str] = (), **attributes: float | str) -> Markup:

@@ -10,9 +10,10 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
+from shoal.display.words import plain
 from shoal.report.charts.charts import heat_chart, histogram_chart, shares_chart
-from shoal.report.charts.histograms import histogram, missing, shares
-from shoal.report.charts.numbers import folded, joined, moment, number, percent, plain, rounded
+from shoal.report.charts.histograms import Histogram, Shares, histogram, missing, shares
+from shoal.report.charts.numbers import folded, joined, moment, number, percent, rounded
 from shoal.report.evidence import comparable
 from shoal.types import Codes, Comparison, Kind, Pair, Run, sort_keys
 from shoal.types.run import step_of
@@ -256,14 +257,20 @@ def _masked(account: Run, comparison: Comparison, name: str, least: int) -> Card
 
 
 def _chart(account: Run, comparison: Comparison, name: str, least: int, *, masked_only: bool) -> Markup | str:
+    found = drawn_of(account, comparison, name, least, masked_only=masked_only)
+    if found is None:
+        return ""
+    return shares_chart(name, found) if isinstance(found, Shares) else histogram_chart(name, found)
+
+
+def drawn_of(
+    account: Run, comparison: Comparison, name: str, least: int, *, masked_only: bool = False
+) -> Histogram | Shares | None:
+    """Return the bars of an attribute, each of at least `least` records; None if it may not be drawn."""
     if name in comparison.categories:
-        found = shares(comparison.categories[name], least, masked_only=masked_only)
-        return "" if found is None else shares_chart(name, found)
-    kind, pair = account.schema[name].kind, comparison.numbers[name]
-    drawn = histogram(
-        pair, least, whole=kind is Kind.INTEGER, dated=_dated(account, comparison, name), masked_only=masked_only
-    )
-    return "" if drawn is None else histogram_chart(name, drawn)
+        return shares(comparison.categories[name], least, masked_only=masked_only)
+    whole, dated = account.schema[name].kind is Kind.INTEGER, _dated(account, comparison, name)
+    return histogram(comparison.numbers[name], least, whole=whole, dated=dated, masked_only=masked_only)
 
 
 def _kind(account: Run, name: str) -> str:

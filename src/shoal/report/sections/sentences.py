@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from shoal import registry
-from shoal.report.charts.numbers import counted, folded, joined, number, plain
+from shoal.display.words import counted, plain
+from shoal.report.charts.numbers import folded, joined, number
 from shoal.report.sections.tables import dominated
 from shoal.types import Finding, Role, Run
 

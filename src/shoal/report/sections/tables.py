@@ -17,8 +17,9 @@ import numpy as np
 from markupsafe import Markup
 
 from shoal import registry
+from shoal.display.words import plain
 from shoal.report.charts.charts import scale_chart
-from shoal.report.charts.numbers import folded, joined, number, percent, plain
+from shoal.report.charts.numbers import folded, joined, number, percent
 from shoal.report.sections.attributes import moments
 from shoal.types import Finding, Reading, Run
 
