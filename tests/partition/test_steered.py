@@ -197,10 +197,6 @@ class TestRefuses:
         with pytest.raises(shoal.DataError, match="Steered: at least one confidential attribute must be given"):
             shoal.microaggregate(np.zeros((9, 1)), 3, method="steered", t=0.1)
 
-    def test_values_without_an_order(self) -> None:
-        with pytest.raises(shoal.SchemaError, match=r"with an order is needed, '0' is nominal.*use t_close_merge"):
-            shoal.microaggregate(np.zeros((9, 1)), 3, method="steered", t=0.1, confidential=list("abcabcabc"))
-
     @pytest.mark.parametrize("t", [-0.1, 1.5, "0.1", None])
     def test_t_that_is_none(self, t: object) -> None:
         with pytest.raises(shoal.ParameterError, match="t must be a number ≥ 0 and ≤ 1"):

@@ -177,13 +177,6 @@ def test_no_confidential_attribute_is_refused() -> None:
         shoal.microaggregate(np.zeros((5, 1)), 2, method="t_first", t=0.2)
 
 
-def test_a_nominal_attribute_without_a_taxonomy_is_refused() -> None:
-    frame = pa.table({"a": [1.0, 2, 3, 4], "job": ["x", "y", "x", "y"]})
-    recipe = {"quasi": ["a"], "confidential": ["job"], "k": 2, "t": 0.1, "method": "t_first"}
-    with pytest.raises(shoal.SchemaError, match=r"TFirst: .* order .* 'job' .* taxonomy .* k_first"):
-        shoal.protect(frame, recipe)
-
-
 def test_beside_one_that_has_ranks_a_nominal_attribute_is_kept_within_t_too() -> None:
     rng = np.random.default_rng(9)
     attributes = (nominal(rng.integers(0, 4, 120)), numeric(rng.integers(0, 9, 120)))

@@ -181,6 +181,14 @@ class TestBucket:
         steered = shoal.protect(survey, {**recipe, "steer": steer})
         assert len(steered.partition) > len(plain.partition)  # fewer classes had to be merged
 
+    def test_categories_are_ranked_by_marginality(self) -> None:
+        x = np.arange(9.0)[:, None] / 8
+        steering = registry.load("steer", "bucket")(buckets=3)
+        points = Points(x, confidential=(Confidential("ill", np.array([0] * 3 + [1] * 6), np.array([3, 6]), False),))
+        number = steering.coordinates(points, None)[:, 0]
+        assert sorted(number[:3].tolist()) == [0, 0.5, 1]  # flu is rarer, so it is the last bucket, not the first
+        assert number[3:6].tolist() == [0, 0.5, 1]
+
     def test_what_is_refused(self) -> None:
         def run(**table: object) -> None:
             confidential = table.pop("confidential", ["commute_minutes"])
@@ -193,10 +201,6 @@ class TestBucket:
             run(buckets=51)
         with pytest.raises(shoal.SchemaError, match="Bucket: no confidential column is called 'age'"):
             run(buckets=3, column="age")
-        with pytest.raises(
-            shoal.SchemaError, match="a confidential column with an order is needed, 'health' is nominal"
-        ):
-            run(buckets=3, confidential=["health"])
         with pytest.raises(shoal.ParameterError, match="Bucket: buckets must be given"):
             run()
 

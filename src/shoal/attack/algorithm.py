@@ -146,6 +146,9 @@ class Algorithm(Attack):
         method, k, t = str(recipe["method"]), int(recipe.get("k") or 2), recipe.get("t")
         if method not in ("steered", "t_first") or t is None or n > _RECORDS or len(case.confidential) > 1:
             return None
+        nominal = [name for name, kind in (recipe.get("kinds") or {}).items() if kind == "nominal"]
+        if {*nominal, *(recipe.get("taxonomies") or ()), *(recipe.get("orders") or ())} & set(case.confidential):
+            return None  # their ranks are not those of numbers
         columns = [numbers(release.truth.data.column(name)) for name in (*case.quasi, *case.confidential)]
         whole = [one for one in columns if one is not None and np.isfinite(one).all()]
         if len(whole) < len(columns) or any(recipe.get(name) for name in _PLAIN):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal, Self
 
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal import registry
-from shoal.errors import DataError, ParameterError, SchemaError, listing
+from shoal.errors import DataError, ParameterError
 from shoal.parameters import Checked, Param, build, unknown
 from shoal.types import Block, Coded, Confidential, Partition, Points
 from shoal.types.protocols import Partitioner
@@ -27,21 +28,24 @@ def confidential(owner: object, points: Points) -> tuple[Confidential, ...]:
 
 
 def ranked(owner: object, points: Points) -> list[Confidential]:
-    """Return the confidential attributes that have an order; at least one is required."""
-    name = type(owner).__name__
+    """Return the confidential attributes that have an order, or all if none has one; at least one is required."""
     if not points.confidential:
         raise DataError(
-            f"{name}: at least one confidential attribute must be given, got none. Name it: confidential= in Python, "
-            f"--confidential on the command line."
+            f"{type(owner).__name__}: at least one confidential attribute must be given, got none. Name it: "
+            "confidential= in Python, --confidential on the command line."
         )
-    found = [attribute for attribute in points.confidential if attribute.ranked]
-    if not found:
-        names = listing([repr(attribute.name) for attribute in points.confidential])
-        raise SchemaError(
-            f"{name}: a confidential column with an order is needed, {names} is nominal. Give it a taxonomy or "
-            "another kind in the recipe, or use t_close_merge or k_first."
-        )
-    return found
+    return [attribute for attribute in points.confidential if attribute.ranked] or list(points.confidential)
+
+
+def growing_sizes(least: int, n: int) -> Iterator[int]:
+    """Yield a class size, and then ever larger ones, as long as n records form two classes.
+
+    >>> list(growing_sizes(5, 30)), list(growing_sizes(5, 8))
+    ([5, 8, 13], [5])
+    """
+    yield least
+    while 2 * (least := least + least // 2 + 1) <= n:
+        yield least
 
 
 def enough_values(owner: object, attributes: tuple[Confidential, ...], p: int) -> None:

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from shoal import registry
 from shoal.errors import ParameterError
 from shoal.parameters import Checked, Param, build, unknown
-from shoal.partition._shared import few_coordinates, ranked
+from shoal.partition._shared import few_coordinates, growing_sizes, ranked
 from shoal.types import Block, Partition, Points
+from shoal.types.marginality import by_marginality, spread_ranks
 from shoal.types.protocols import Partitioner
 
 _MARGIN = 1.001  # factor by which the weight exceeds the bound, so that rounding cannot matter
@@ -48,9 +49,11 @@ class Steered(Checked, Partitioner):
     joins its class at the end. The sufficient weight is (q − 1)·√m, because numbers are scaled to 0 … ω; the paper has
     q·√m. Records of a bucket are visited in ascending order of the confidential attribute, and ties go to the lowest
     row: the paper leaves both open. With several confidential attributes, the first one with an order defines the
-    buckets.
+    buckets. Categories are ranked by marginality, the sum of their distances to all records, and records of a category
+    are spread over its ranks. b is derived for distances of ranks, and too small for categories: it grows by half until
+    no class falls short, and the partition with the lowest SSE once merged is kept.
 
-    References: [DS17] Algorithm 1, [SC15] Proposition 2.
+    References: [DS17] Algorithm 1, [SC15] Proposition 2 and Section 7, [DSR13].
 
     >>> from shoal.types import Confidential
     >>> points = Points(np.arange(6.0)[:, None], confidential=(Confidential("pay", np.arange(6), np.ones(6, int)),))
@@ -86,27 +89,37 @@ class Steered(Checked, Partitioner):
 
     def partition(self, points: Points, rng: np.random.Generator) -> Partition:
         """Number the records by buckets, partition them with these numbers, and merge classes that miss t."""
+        from shoal.kernels.arithmetic.class_statistics import sse
         from shoal.kernels.closeness.buckets import bucket_numbers, in_unit_ranges, least_size
-        from shoal.kernels.closeness.earth_mover import closeness, distances
+        from shoal.kernels.closeness.earth_mover import closeness
         from shoal.kernels.closeness.merge import merge_until_close
+
+        attribute = ranked(self, points)[0]
+        codes = attribute.codes if attribute.ordered else spread_ranks(by_marginality(attribute).codes)
+        x = in_unit_ranges(few_coordinates(self, points))
+        close = closeness(points.confidential, self.t)
+        least, found = least_size(len(points), self.k, self.t), []
+        for size in [least] if attribute.ordered or self.weight is not None else growing_sizes(least, len(points)):
+            buckets = bucket_numbers(x, codes, size)
+            bound = buckets.steps * math.sqrt(x.shape[1])
+            weight = _MARGIN * bound if self.weight is None else float(self.weight)
+            labels = self._labels(x, weight, buckets, rng)
+            if self.weight is not None and weight <= bound and buckets.steps > 0:
+                return self._unpromised(points, labels, close, f"weight {weight:g} of {bound:.4g}")
+            found.append(merge_until_close(x, labels, close))
+            if found[-1].max() == labels.max():  # none fell short, and more buckets make larger classes
+                break
+        return Partition.of(min(found, key=lambda labels: sse(x, labels)), tuple(dict.fromkeys(points.owners)))
+
+    def _unpromised(self, points: Points, labels: NDArray[np.int64], close: Any, weight: str) -> Partition:
+        """Return classes that a low weight left as they are, with the t that they achieve."""
+        from shoal.kernels.closeness.earth_mover import distances
         from shoal.kernels.refine.class_state import numbered
 
-        codes = ranked(self, points)[0].codes
-        x = in_unit_ranges(few_coordinates(self, points))
-        buckets = bucket_numbers(x, codes, least_size(len(points), self.k, self.t))
-        bound = buckets.steps * math.sqrt(x.shape[1])
-        weight = _MARGIN * bound if self.weight is None else float(self.weight)
-        labels = self._labels(x, weight, buckets, rng)
-        close = closeness(points.confidential, self.t)
-        attributes = tuple(dict.fromkeys(points.owners))
-        if self.weight is None or weight > bound or buckets.steps == 0:
-            return Partition.of(merge_until_close(x, labels, close), attributes)
         far, within = distances(close, labels)
         holds = "holds, but is not promised" if within.all() else "is not promised"
-        note = (
-            f"steered with weight {weight:g} of {bound:.4g}: the largest EMD is {far.max():.3g}, t = {self.t:g} {holds}"
-        )
-        return Partition((Block(attributes, numbered(labels), promised_t=False),), note)
+        note = f"steered with {weight}: the largest EMD is {far.max():.3g}, t = {self.t:g} {holds}"
+        return Partition((Block(tuple(dict.fromkeys(points.owners)), numbered(labels), promised_t=False),), note)
 
     def _labels(self, x: NDArray[np.float64], weight: float, buckets: Any, rng: np.random.Generator) -> Any:
         """Return the classes that the method forms of the regular records; each spare record joins its partner's."""

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.parameters import Checked, Param
-from shoal.partition._shared import ranked
+from shoal.partition._shared import growing_sizes, ranked
 from shoal.types import Coded, Confidential, Partition, Points
+from shoal.types.marginality import by_marginality, spread_ranks
 from shoal.types.protocols import Partitioner
 
 Array = NDArray[np.float64]
@@ -34,13 +35,16 @@ class TFirst(Checked, Partitioner):
 
     **Departures.** The paper's classes are within t if k′ divides n and no two values are equal. Here every class is
     checked by value, and those that fall short are merged with their neighbours, as in Algorithm 1. Eq. (4) has the
-    floor; a second record comes from a central subset while it has more records left than there are classes left. A
-    taxonomy ranks by the order of its leaves. The paper has one confidential attribute. With several, subsets are
-    formed by each ranked attribute, by the first principal component of these ranks, and by nested cuts, one attribute
-    after the other, with ever more pieces until no class falls short; among all these partitions, once merged, the one
-    with the lowest SSE is kept.
+    floor; a second record comes from a central subset while it has more records left than there are classes left.
+    Categories are ranked by marginality, the sum of their distances to all records, by the distance that t is audited
+    with, and records of a category are spread over its ranks. k′ is derived for distances of ranks, and too small for
+    categories: classes grow by half until none falls short, for a taxonomy also with subsets in the order of its
+    leaves, and the partition with the lowest SSE once merged is kept. The paper has one confidential attribute. With
+    several, subsets are formed by each ranked attribute, by the first principal component of these ranks, and by nested
+    cuts, one attribute after the other, with ever more pieces until no class falls short; among all these partitions,
+    once merged, the one with the lowest SSE is kept.
 
-    References: [SC15] Algorithm 3.
+    References: [SC15] Algorithm 3 and Section 7, [DSR13].
 
     >>> pay = Confidential("pay", np.array([0, 1, 2, 3, 0, 1]), np.array([2, 2, 1, 1]))
     >>> points = Points(np.array([[0.0], [0.1], [5.0], [5.5], [0.2], [5.1]]), confidential=(pay,))
@@ -76,6 +80,9 @@ class TFirst(Checked, Partitioner):
         from shoal.kernels.closeness.t_first import t_first
 
         near = closeness(attributes, self.t)
+        if len(attributes) == 1 and not attributes[0].ordered:
+            yield from self._of_categories(x, attributes[0])
+            return
         ranks = [_ranks(attribute) for attribute in ordered]
         for order in ranks if len(ranks) == 1 else [*ranks, _shared(np.column_stack(ranks))]:
             yield merge_until_close(x, t_first(x, order, self.k, self.t)[0], near)
@@ -92,9 +99,31 @@ class TFirst(Checked, Partitioner):
             if merged.max() == labels.max():  # none fell short, and more pieces make larger classes
                 return
 
+    def _of_categories(self, x: Array | Coded, attribute: Confidential) -> Iterator[NDArray[np.int64]]:
+        """Yield partitions within t for categories, whose distances are not those of ranks: classes of several sizes.
+
+        [SC15] Section 7: categories are ranked by marginality; those of a taxonomy also in the order of its leaves.
+        """
+        from shoal.kernels.closeness.earth_mover import closeness
+        from shoal.kernels.closeness.merge import merge_until_close
+        from shoal.kernels.closeness.t_first import t_first
+        from shoal.kernels.space.nearest_per_subset import class_size
+
+        near, least = closeness((attribute,), self.t), class_size(len(x), self.k, self.t)
+        orders = [by_marginality(attribute).codes, *([] if attribute.parents is None else [attribute.codes])]
+        for codes in orders:
+            order = spread_ranks(codes)
+            for size in growing_sizes(least, len(x)):
+                labels, _ = t_first(x, order, size, 1.0)
+                merged = merge_until_close(x, labels, near)
+                yield merged
+                if merged.max() == labels.max():  # none fell short
+                    break
+
 
 def _ranks(attribute: Confidential) -> Array:
-    """Return the rank of each record in the table; equal values share their middle rank."""
+    """Return the rank of each record, of categories by marginality; equal values share their middle rank."""
+    attribute = by_marginality(attribute)
     middle = np.cumsum(attribute.counts) - attribute.counts / 2
     return np.asarray(middle[attribute.codes])
 

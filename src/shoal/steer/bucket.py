@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from shoal.errors import DataError, SchemaError
 from shoal.parameters import Checked, Param, unknown
 from shoal.types import Columns, Confidential, Points
+from shoal.types.marginality import by_marginality, spread_ranks
 from shoal.types.protocols import Steering
 
 
@@ -24,7 +25,8 @@ class Bucket(Checked, Steering):
     **Complexity.** O(n² m / b) at worst, b being the number of buckets.
 
     **Departures.** As in the method `steered`: buckets have the same size, and leftover records, in the middle of the
-    order, take the number of the record of the middle bucket that they are matched with.
+    order, take the number of the record of the middle bucket that they are matched with. Categories are
+    ranked by marginality, the sum of their distances to all records.
 
     References: [DS17] Algorithm 1, steps 1 to 6.
     """
@@ -32,7 +34,7 @@ class Bucket(Checked, Steering):
     needs_confidential: ClassVar[bool] = True
 
     buckets: Annotated[int, Param("Number of buckets; k, for classes with one record of each bucket.", low=2)]
-    column: Annotated[str | None, Param("The confidential column; default: the first that has an order.")] = None
+    column: Annotated[str | None, Param("The confidential column; default: the first with an order.")] = None
 
     def coordinates(self, points: Points, columns: Columns) -> NDArray[np.float64]:
         """Number the records bucket by bucket, in coordinates scaled by their ranges."""
@@ -43,7 +45,8 @@ class Bucket(Checked, Steering):
                 f"Bucket: buckets must be at most the number of records, got {self.buckets:,} buckets and "
                 f"{len(points):,} in the table. Lower buckets."
             )
-        codes = self._attribute(points.confidential).codes
+        attribute = self._attribute(points.confidential)
+        codes = attribute.codes if attribute.ordered else spread_ranks(by_marginality(attribute).codes)
         return np.asarray(bucket_numbers(in_unit_ranges(points.coordinates), codes, self.buckets).unit[:, None])
 
     def _attribute(self, given: tuple[Confidential, ...]) -> Confidential:
@@ -55,10 +58,4 @@ class Bucket(Checked, Steering):
         named = [a for a in given if self.column in (None, a.name)]
         if not named:
             raise SchemaError(unknown("Bucket", "confidential column", self.column, [a.name for a in given]))
-        ranked = [a for a in named if a.ranked]
-        if not ranked:
-            raise SchemaError(
-                f"Bucket: a confidential column with an order is needed, {named[0].name!r} is nominal. Give it a "
-                f"taxonomy or another kind in the recipe, or name another column."
-            )
-        return ranked[0]
+        return next((a for a in named if a.ranked), named[0])

@@ -26,7 +26,7 @@ WORTH_TIMING = 0.3  #: processor seconds of a run from which kernels are timed o
 LONG = 1.0  #: … unless all that matters is whether it takes long
 _ROUND = 5_000.0  # nanoseconds for a record in a round of repair between blocks
 _USUAL, _USUAL_CODED = 1.4, 2.4  # how many times as long as counted first classes take, where no clock is read
-_ORDERS = 8  # partitions of `t_first` with several confidential attributes
+_ORDERS = 8  # partitions of `t_first` with several confidential attributes, or with categories
 _ROUNDS = {"fast": 1, "default": 2, "best": 8}
 
 
@@ -149,7 +149,7 @@ def _first(points: Points, k: int, key: str, rates: Rates) -> float:
     """Return the cost of the first classes."""
     mdav = costs.of_mdav(points.x, k) if rates.mdav is None else rates.mdav
     method = registry.load("partition", key)
-    several = key == "t_first" and len(points.confidential) > 1
+    several = key == "t_first" and (len(points.confidential) > 1 or not all(a.ordered for a in points.confidential))
     usual = _USUAL_CODED if isinstance(points.x, Coded) else _USUAL
     rate = rates.table * usual if rates.first is None else rates.first
     return rate * costs.of_method(method, points.x, k, mdav) * (_ORDERS if several else 1)
