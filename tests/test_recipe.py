@@ -7,7 +7,7 @@ import pickle
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from hypothesis import given
@@ -72,7 +72,10 @@ def test_the_fingerprint_tells_recipes_apart_and_not_their_spelling() -> None:
         ({"blocks": [["a"]]}, "blocks must hold every quasi-identifier, b is missing"),
         ({"blocks": [["a", "b"], ["a"]]}, "blocks must be disjoint, a is in two"),
         ({"kinds": {"a": "number"}}, "Recipe: column 'a': no kind is called 'number'"),
-        ({"qusai": ["a"]}, "no field is called 'qusai'; there are attacker, attribute_weights, blocks, bounds"),
+        (
+            {"qusai": ["a"]},
+            "no field is called 'qusai'; there are attacker, attribute_blocks, attribute_weights, block_size, blocks",
+        ),
         ({"subject": ["a"]}, "subject must be a column name, got a list"),
         ({"set": 3}, "set must be a table of names and values, got 3"),
     ],
@@ -254,3 +257,50 @@ def test_a_second_recipe_parses_no_file_again(monkeypatch: pytest.MonkeyPatch) -
     made = Recipe.from_dict(noisy)
     monkeypatch.setattr(ast, "parse", lambda *_: pytest.fail("a file was parsed again"))
     assert Recipe.from_dict(noisy) == made
+
+
+class TestAttributeBlocks:
+    BASE: ClassVar[dict[str, Any]] = {"quasi": ["a", "b", "c", "d"], "k": 3}
+
+    def made(self, **more: Any) -> shoal.Recipe:
+        return shoal.Recipe(**{**self.BASE, **more})
+
+    def test_the_old_names_mean_the_same(self) -> None:
+        lists = [["a", "b"], ["c", "d"]]
+        old, new = self.made(blocks=lists), self.made(attribute_blocks=lists)
+        assert (old, old.all_blocks, old.fingerprint) == (new, (("a", "b"), ("c", "d")), new.fingerprint)
+        assert (old.notes, new.notes) == (("blocks is now called attribute_blocks. Rename it.",), ())
+        grouped = self.made(method="pcp", set={"group": "correlated", "block_size": 2})
+        assert grouped == self.made(method="pcp", attribute_blocks="correlated", block_size=2)
+        assert grouped.blocking == ("correlated", 2)
+        assert "set.group is now called attribute_blocks. Rename it." in grouped.notes
+
+    def test_a_method_still_groups_inside_listed_blocks(self) -> None:
+        lists = [["a", "b"], ["c", "d"]]
+        for name in ("blocks", "attribute_blocks"):
+            made = self.made(**{name: lists}, method="pcp", set={"group": "correlated"})
+            assert (made.set, made.blocking) == ({"group": "correlated"}, None)
+
+    def test_a_group_of_another_method_is_left_alone(self) -> None:
+        assert self.made(method="mdav", set={"group": "correlated"}).set == {"group": "correlated"}
+
+    def test_how_many_there_will_be(self) -> None:
+        assert self.made(attribute_blocks="uncorrelated").block_count == 2
+        assert self.made(attribute_blocks="correlated", block_size=4).block_count == 1
+        assert self.made().block_count == 1
+
+    @pytest.mark.parametrize(
+        ("more", "sentence"),
+        [
+            ({"attribute_blocks": "correlate"}, "a list of lists of column names, 'correlated' or 'uncorrelated'"),
+            ({"block_size": 2}, "block_size needs attribute_blocks = correlated or uncorrelated"),
+            ({"blocks": [["a"], ["b"], ["c"], ["d"]], "attribute_blocks": "correlated"}, "blocks is the old name of"),
+            (
+                {"attribute_blocks": "correlated", "together": "h", "household_level": ["a"]},
+                "attribute_blocks must be a list where household_level is given",
+            ),
+        ],
+    )
+    def test_what_is_refused(self, more: dict[str, Any], sentence: str) -> None:
+        with pytest.raises(shoal.ParameterError, match=sentence):
+            self.made(**more)

@@ -150,3 +150,41 @@ def test_settled_blocks_are_no_parameter(cls: type) -> None:
     assert settled.blocks(points.only(["a"])) == (("a", "d", "g"), ("b", "e", "h"), ("c", "f", "i"))
     with pytest.raises(shoal.ParameterError, match="no parameter is called 'settled_blocks'"):
         shoal.microaggregate(np.ones((9, 2)), 3, method="pcp", settled_blocks=())
+
+
+@pytest.mark.parametrize("method", ["mdav", "pcp"])
+@pytest.mark.parametrize(("word", "number"), [("correlated", 3), ("uncorrelated", 3)])
+def test_a_recipe_forms_blocks_by_correlation_for_any_method(method: str, word: str, number: int) -> None:
+    X = three_factors(120)
+    frame = pa.table({f"x{j}": X[:, j] for j in range(9)})
+    base = {"quasi": frame.column_names, "k": 4, "method": method, "row_order": "keep"}
+    done = shoal.protect(frame, {**base, "attribute_blocks": word})
+    found = [block.attributes for block in done.partition.blocks]
+    assert len(found) == number
+    together = {tuple(sorted(int(name[1:]) % 3 for name in block)) for block in found}
+    assert together == ({(0, 0, 0), (1, 1, 1), (2, 2, 2)} if word == "correlated" else {(0, 1, 2)})
+    assert done.recipe.attribute_blocks == tuple(found)  # the recipe that is kept lists what was found
+    again = shoal.protect(frame, {**base, "attribute_blocks": found})
+    assert (again.partition.labels == done.partition.labels).all()
+    assert again.recipe == done.recipe
+    assert done.audit.attacker is not None
+    assert done.audit.attacker.knows == "table"
+
+
+def test_confidential_values_do_not_change_the_blocks() -> None:
+    X = three_factors(60)
+    frame = pa.table({f"x{j}": X[:, j] for j in range(9)})
+    recipe = {"quasi": frame.column_names[:8], "confidential": ["x8"], "k": 4, "attribute_blocks": "correlated"}
+    other = frame.set_column(8, "x8", pa.array(X[::-1, 8]))
+    one, two = (shoal.protect(data, {**recipe, "method": "mdav"}).recipe.attribute_blocks for data in (frame, other))
+    assert one == two
+
+
+@pytest.mark.parametrize("more", [{"t": 0.3}, {"weight": "x7"}, {"release": "anatomy"}])
+def test_blocks_by_correlation_are_refused_where_listed_ones_are(more: dict[str, object]) -> None:
+    X = abs(three_factors(60))
+    frame = pa.table({f"x{j}": X[:, j] for j in range(9)})
+    base = {"quasi": [f"x{j}" for j in range(7)], "confidential": ["x8"], "k": 4, "method": "mdav", **more}
+    for blocks in ("correlated", [["x0", "x1", "x2"], ["x3", "x4", "x5", "x6"]]):
+        with pytest.raises(shoal.ParameterError, match="block"):
+            shoal.protect(frame, {**base, "attribute_blocks": blocks})

@@ -187,7 +187,8 @@ class TestBucket:
         points = Points(x, confidential=(Confidential("ill", np.array([0] * 3 + [1] * 6), np.array([3, 6]), False),))
         number = steering.coordinates(points, None)[:, 0]
         assert sorted(number[:3].tolist()) == [0, 0.5, 1]  # flu is rarer, so it is the last bucket, not the first
-        assert number[3:6].tolist() == [0, 0.5, 1]
+        assert sorted(number[3:].tolist()) == [0, 0, 0.5, 0.5, 1, 1]
+        assert number[3] == 0  # the first of the most frequent category begins the first bucket
 
     def test_what_is_refused(self) -> None:
         def run(**table: object) -> None:

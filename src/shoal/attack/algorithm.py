@@ -22,7 +22,19 @@ _RECORDS = 5_000  # records up to which conditions between all pairs of classes 
 _EXCHANGES = 5  # replays with all atoms exchanged
 _STEPS = 400  # of a chain, each of which exchanges two values
 _PEOPLE = 30  # people in the classes of a chain, unless one class has more
-_PLAIN = ("strata", "blocks", "steer", "require", "effort", "deadline", "together", "subject", "weight", "set")
+_PLAIN = (
+    "strata",
+    "attribute_blocks",
+    "blocks",
+    "steer",
+    "require",
+    "effort",
+    "deadline",
+    "together",
+    "subject",
+    "weight",
+    "set",
+)
 _KNOWN = 0.01  # share of the links that an attacker may know beforehand
 
 Ints = NDArray[np.int64]

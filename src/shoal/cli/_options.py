@@ -14,7 +14,7 @@ import typer
 
 from shoal.errors import ParameterError
 from shoal.parameters import UNSET, Declared, alternatives, declarations, fits
-from shoal.recipe.fields import OUTPUT, RecipeFields, TextFormat
+from shoal.recipe.fields import BLOCKINGS, OUTPUT, RecipeFields, TextFormat
 from shoal.threads import checked_count, thread_count, using_threads
 
 if TYPE_CHECKING:
@@ -202,6 +202,15 @@ def order_weight(option: str, given: str) -> float | str:
         raise ParameterError(f"{option}: must be a number or keep, got {given!r}. Correct it.") from None
 
 
+def attribute_blocks(_: str, given: Sequence[str]) -> list[tuple[str, ...]] | str:
+    """Parse blocks of attributes, each ``a,b``, or the word by which they are formed.
+
+    >>> attribute_blocks("--block", ["age,pay", "job"]), attribute_blocks("--block", ["correlated"])
+    ([('age', 'pay'), ('job',)], 'correlated')
+    """
+    return given[0] if len(given) == 1 and given[0] in BLOCKINGS else [names(block) for block in given]
+
+
 def steerings(option: str, given: Iterable[str]) -> list[dict[str, Any]]:
     """Parse artificial attributes, each ``by:name=value,…``, a weight among the values.
 
@@ -342,7 +351,7 @@ _READERS: dict[str, tuple[Any, Callable[[str, Any], Any]]] = {
     "categories": (list[str], orders),
     "order_weight": (str, order_weight),
     "attribute_weights": (list[str], partial(values, last=True)),
-    "blocks": (list[str], lambda _, typed: [names(block) for block in typed]),
+    "attribute_blocks": (list[str], attribute_blocks),
     "steer": (list[str], steerings),
     "delimiter": (str, lambda _, typed: {"\\t": "\t", "tab": "\t"}.get(typed, typed)),
     "missing": (str, lambda _, typed: list(names(typed))),

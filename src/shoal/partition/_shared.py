@@ -74,6 +74,26 @@ def few_coordinates(owner: object, points: Points) -> NDArray[np.float64]:
     return points.coordinates
 
 
+def blocks_by_correlation(owner: object, points: Points, word: str, size: int) -> tuple[tuple[str, ...], ...]:
+    """Return blocks of at most `size` attributes, by name, from the correlations of their coordinates.
+
+    With ``correlated``, attributes of a block go together; with ``uncorrelated`` those that do are in different blocks.
+
+    References: [N14] Section 4.1, [NHT08].
+    """
+    from shoal.kernels.order.projection import correlated_blocks, correlations, uncorrelated_blocks
+
+    names, places = list(points.places), list(points.places.values())
+    strength = correlations(few_coordinates(owner, points), places)
+    count = -(-len(names) // size)
+    if word == "correlated":
+        sizes = [len(part) for part in np.array_split(np.arange(len(names)), count)]
+        found = correlated_blocks(strength, sizes)
+    else:  # [N14] 4.1: the first attributes of all blocks are correlated, the second too, and so on
+        found = uncorrelated_blocks(strength, count)
+    return tuple(tuple(names[j] for j in block) for block in found)
+
+
 @dataclass(frozen=True)
 class Projected(Checked, Partitioner):
     """[N14] Algorithm 1: split the attributes into blocks, project each, sort, and cut with the least SSE."""
@@ -81,9 +101,9 @@ class Projected(Checked, Partitioner):
     k: Annotated[int, Param("Smallest number of records in a class.", low=2)]
     group: Annotated[
         Literal["none", "correlated", "uncorrelated"],
-        Param("Blocks: one of all attributes, of attributes that go together, or of attributes that do not."),
+        Param("Blocks of attributes that go together, or that do not; in a recipe, use attribute_blocks."),
     ] = "none"
-    block_size: Annotated[int, Param("Largest number of attributes in a block that the method forms.", low=1)] = 3
+    block_size: Annotated[int, Param("Most attributes in such a block; in a recipe, use block_size.", low=1)] = 3
     settled_blocks: tuple[tuple[str, ...], ...] = ()  #: set by `settled` only
 
     @staticmethod
@@ -95,17 +115,7 @@ class Projected(Checked, Partitioner):
         """Return the blocks of attributes, by name."""
         if self.settled_blocks or self.group == "none":
             return self.settled_blocks or (tuple(points.places),)
-        from shoal.kernels.order.projection import correlated_blocks, correlations, uncorrelated_blocks
-
-        names, places = list(points.places), list(points.places.values())
-        strength = correlations(few_coordinates(self, points), places)
-        count = -(-len(names) // self.block_size)
-        if self.group == "correlated":
-            sizes = [len(part) for part in np.array_split(np.arange(len(names)), count)]
-            found = correlated_blocks(strength, sizes)
-        else:  # [N14] 4.1: the first attributes of all blocks are correlated, the second too, and so on
-            found = uncorrelated_blocks(strength, count)
-        return tuple(tuple(names[j] for j in block) for block in found)
+        return blocks_by_correlation(self, points, self.group, self.block_size)
 
     def settled(self, points: Points) -> Self:
         """Return the method with the blocks found in these points, for use on any part of them."""

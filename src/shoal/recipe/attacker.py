@@ -32,7 +32,7 @@ def withstands_algorithm(recipe: Recipe) -> bool:
 
 def several_blocks(recipe: Recipe) -> bool:
     """Tell whether classes are formed in several blocks of attributes, by the recipe or by its method."""
-    if len(recipe.all_blocks) > 1:
+    if recipe.block_count > 1 or recipe.blocking is not None:
         return True
     if len(recipe.quasi) == 1 or not _says(recipe.method, "forms_blocks"):
         return False

@@ -19,6 +19,7 @@ COLUMNS, PRIVACY, METHOD, TEXT, OUTPUT = "Columns", "Privacy", "Method", "Text f
 NOISE = ("epsilon", "bounds", "claim")  #: fields for releases that add noise
 EFFORTS = ("fast", "default", "best")
 ATTACKERS = ("algorithm", "table")
+BLOCKINGS = ("correlated", "uncorrelated")  #: how blocks of quasi-identifiers are formed
 LIST = "A,B,…"
 
 Names = tuple[str, ...]
@@ -188,9 +189,19 @@ class RecipeFields(Settings):
         "Strata smaller than k: refuse, or merge with the nearest", choices=("refuse", "merge"), group=PRIVACY,
         example='"merge"', see="[Strata that are too small](guarantees.md#strata-that-are-too-small)",
     )] = "refuse"
-    blocks: Annotated[tuple[tuple[str, ...], ...], Param(
-        "Quasi-identifiers that are partitioned on their own", words="a list of lists of column names", group=METHOD,
+    attribute_blocks: Annotated[tuple[Names, ...] | str, Param(
+        "Quasi-identifiers to partition on their own, or correlated", choices=BLOCKINGS,
+        words="a list of lists of column names, 'correlated' or 'uncorrelated'", group=METHOD,
         example='[["age"], ["income"]]', option="--block", metavar=LIST, usual="one block of all",
+        more="`correlated` forms blocks of quasi-identifiers that go together: less loss. `uncorrelated` puts those "
+        "into different blocks: more real anonymity k′ over all.", see="[Blocks](blocks.md)",
+    )] = ()
+    block_size: Annotated[int | None, Param(
+        "Most quasi-identifiers in a block that is formed by correlation", low=1, group=METHOD, example="2", usual="3",
+        see="[Blocks](blocks.md#blocks-by-correlation)",
+    )] = None
+    blocks: Annotated[tuple[Names, ...], Param(
+        "Old name of attribute_blocks", words="a list of lists of column names", example='[["age"], ["income"]]',
         see="[Blocks](blocks.md)",
     )] = ()
     steer: Annotated[tuple[Mapping[str, Any], ...], Param(

@@ -14,7 +14,7 @@ from shoal import registry
 from shoal.errors import ParameterError
 from shoal.parameters import UNSET, declarations
 from shoal.recipe.contents import seconds_in
-from shoal.recipe.fields import EFFORTS, RecipeFields
+from shoal.recipe.fields import BLOCKINGS, EFFORTS, RecipeFields
 from shoal.recipe.requirements import into_fields
 from shoal.recipe.rules import RULES
 from shoal.recipe.settings import Rule, documented, sentences
@@ -66,7 +66,9 @@ def _safer(values: Mapping[str, Any]) -> list[str]:
 
 
 _K = 5
-_OLD = {"effort": "effort", "seconds": "deadline"}  # parameters in `set` that became fields
+_OLD = {"effort": "effort", "seconds": "deadline"}  # parameters in `set` that became fields …
+_OLD_BLOCKS = {"group": "attribute_blocks", "block_size": "block_size"}  # … and those of methods that form blocks
+_BLOCK_SIZE = 3
 
 
 def _parameters_of(method: Any) -> set[str]:
@@ -134,20 +136,33 @@ class Recipe(RecipeFields):
         own = _parameters_of(self.method) if given and not self.searches else ()
         old = {"refine": ("effort", self.refine)} if self.refine in EFFORTS else {}
         old |= {f"set.{name}": (_OLD[name], rest.pop(name)) for name in given if name not in own}
+        if isinstance(self.blocks, (list, tuple)) and self.blocks:
+            old["blocks"] = ("attribute_blocks", self.blocks)
+        if self._groups(rest):
+            old |= {f"set.{name}": (new, rest.pop(name)) for name, new in _OLD_BLOCKS.items() if name in rest}
         refused: dict[str, list[str]] = {}
         notes = []
         for name, (new, value) in old.items():
-            if getattr(self, new) not in (UNSET, None, value):
+            if getattr(self, new) not in (UNSET, None, (), value):
                 refused[name] = [f"{type(self).__name__}: {name} is the old name of {new}. Give {new} only."]
                 continue
             object.__setattr__(self, new, value)
             notes.append(f"{name} is now called {new}. Rename it.")
-        if "refine" in old:
-            object.__setattr__(self, "refine", None)
+        for name, nothing in (("refine", None), ("blocks", ())):
+            if name in old:
+                object.__setattr__(self, name, nothing)
         if isinstance(self.set, Mapping):
             object.__setattr__(self, "set", rest)
         object.__setattr__(self, "_notes", tuple(notes))
         return refused
+
+    def _groups(self, given: Mapping[str, Any]) -> bool:
+        """Tell whether parameters in `set` make the method group attributes into blocks, as fields now do.
+
+        Inside blocks that are listed, the method groups as before.
+        """
+        listed = self.blocks or (self.attribute_blocks and not isinstance(self.attribute_blocks, str))
+        return not listed and given.get("group") in BLOCKINGS and _OLD_BLOCKS.keys() <= _parameters_of(self.method)
 
     @property
     def searches(self) -> bool:
@@ -216,10 +231,11 @@ class Recipe(RecipeFields):
     def all_blocks(self) -> tuple[tuple[str, ...], ...]:
         """The blocks to partition: the given ones if there are several, else one of all quasi-identifiers.
 
-        If some belong to the household, these form one block, and the others another.
+        If some belong to the household, these form one block, and the others another. Blocks by correlation are known
+        once a plan has replaced the word with what it found in the table.
         """
-        if len(self.blocks) > 1:
-            return self.blocks
+        if len(self.listed_blocks) > 1:
+            return self.listed_blocks
         parts = (
             tuple(name for name in self.quasi if (name in self.household_level) is inside) for inside in (True, False)
         )
@@ -228,7 +244,23 @@ class Recipe(RecipeFields):
     @property
     def nested(self) -> bool:
         """Whether records are partitioned within the classes of their groups, so that k holds over both."""
-        return bool(self.household_level) and len(self.blocks) <= 1 and len(self.all_blocks) > 1
+        return bool(self.household_level) and len(self.listed_blocks) <= 1 and len(self.all_blocks) > 1
+
+    @property
+    def listed_blocks(self) -> tuple[tuple[str, ...], ...]:
+        """The blocks that the recipe lists; none if they are to be formed by correlation."""
+        return () if isinstance(self.attribute_blocks, str) else self.attribute_blocks
+
+    @property
+    def blocking(self) -> tuple[str, int] | None:
+        """How blocks are to be formed by correlation: the word, and the largest size of a block; None: they are not."""
+        found = self.attribute_blocks
+        return (found, self.block_size or _BLOCK_SIZE) if isinstance(found, str) else None
+
+    @property
+    def block_count(self) -> int:
+        """The number of blocks that are partitioned separately."""
+        return len(self.all_blocks) if self.blocking is None else -(-len(self.quasi) // self.blocking[1])
 
     @property
     def whole_blocks(self) -> tuple[tuple[str, ...], ...]:
@@ -264,6 +296,8 @@ class _Optional(TypedDict, total=False):
     attribute_weights: Mapping[str, float]
     when_missing: str
     small_strata: str
+    attribute_blocks: Sequence[Names] | str
+    block_size: int | None
     blocks: Sequence[Names]
     steer: Sequence[Table]
     text: Table

@@ -86,7 +86,7 @@ def _households(recipe: Recipe) -> Iterator[str]:
         yield "household_level needs together, got none. Name the column of households there."
     if extra := [name for name in level if name not in recipe.quasi]:
         yield f"household_level must hold quasi-identifiers only, {listing(extra)} is not one. Remove it."
-    if any(0 < len(set(block) & set(level)) < len(block) for block in recipe.blocks):
+    if any(0 < len(set(block) & set(level)) < len(block) for block in recipe.listed_blocks):
         yield "a block must hold attributes of households or of records, one holds both. Separate them."
 
 
@@ -96,17 +96,21 @@ def _strata(recipe: Recipe) -> Iterator[str]:
 
 
 def _blocks(recipe: Recipe) -> Iterator[str]:
-    if not recipe.blocks:
+    if recipe.block_size is not None and recipe.blocking is None:
+        yield "block_size needs attribute_blocks = correlated or uncorrelated. Leave it out, or set attribute_blocks."
+    if recipe.blocking is not None and recipe.household_level:
+        yield "attribute_blocks must be a list where household_level is given. List the blocks."
+    if not recipe.listed_blocks:
         return
-    inside = [name for block in recipe.blocks for name in block]
+    inside = [name for block in recipe.listed_blocks for name in block]
     if twice := sorted({name for name in inside if inside.count(name) > 1}):
-        yield f"blocks must be disjoint, {listing(twice)} is in two. Name it once."
-    if not all(recipe.blocks):
+        yield f"attribute_blocks must be disjoint, {listing(twice)} is in two. Name it once."
+    if not all(recipe.listed_blocks):
         yield "a block must hold at least one quasi-identifier, one holds none."
     if lacking := [name for name in recipe.quasi if name not in inside]:
-        yield f"blocks must hold every quasi-identifier, {listing(lacking)} is missing. Add it."
+        yield f"attribute_blocks must hold every quasi-identifier, {listing(lacking)} is missing. Add it."
     if extra := [name for name in inside if name not in recipe.quasi]:
-        yield f"blocks must hold quasi-identifiers only, {listing(extra)} is not one. Remove it."
+        yield f"attribute_blocks must hold quasi-identifiers only, {listing(extra)} is not one. Remove it."
 
 
 def _required(recipe: Recipe) -> Iterator[str]:

@@ -63,7 +63,11 @@ def test_what_is_promised_is_said() -> None:
     assert min(map(len, households(FRAME, done.data, RECIPE["quasi"]).values())) >= 4
     parted = shoal.protect(FRAME, {**RECIPE, "blocks": [HOUSEHOLD, PERSON]})
     last = parted.audit.findings[2]
-    assert (last.required, last.note) == (None, "over all blocks together, which is not promised")
+    real = f"k′ = {len(FRAME) / last.classes:.2f}"
+    assert (last.required, last.note) == (
+        None,
+        f"over all blocks together, which is not promised; real anonymity {real}",
+    )
     whole = shoal.protect(FRAME, {**RECIPE, "household_level": []})
     assert parted.readings["il_sse"] < done.readings["il_sse"] < whole.readings["il_sse"]
 

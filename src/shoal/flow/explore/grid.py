@@ -360,7 +360,7 @@ def _suiting_noise(recipe: Recipe, d: int) -> Sequence[str]:
         return ("insensitive",)
     if d == 1:
         return ("optimal_univariate", "least_error")
-    if len(recipe.all_blocks) > 1:  # least_error forms blocks itself, and would spend all of ε on each of these
+    if recipe.block_count > 1:  # least_error forms blocks itself, and would spend all of ε on each of these
         return ("mdav",)
     return ("mdav", "individual_ranking", "least_error")
 
@@ -375,7 +375,7 @@ def _splits(method: str, recipe: Recipe, d: int) -> Sequence[str | None]:
     maker = registry.load("partition", method)
     if any(declared.name == "split" for declared in declarations(maker)):  # the method weighs the noise itself
         return (*both, _LEAST)
-    return both if len(recipe.all_blocks) > 1 or maker.forms_blocks else (None,)
+    return both if recipe.block_count > 1 or maker.forms_blocks else (None,)
 
 
 def _widths_differ(recipe: Recipe) -> bool:

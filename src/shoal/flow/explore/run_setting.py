@@ -167,7 +167,7 @@ def weaker(recipe: Recipe, partition: Partition) -> str:
     """Return in words what a partition promises less than the recipe asks for; empty if nothing."""
     if not all(block.promised for block in partition.blocks):
         return "no k of records is promised"
-    if len(partition.blocks) > len(recipe.all_blocks):
+    if len(partition.blocks) > recipe.block_count:
         return "k is promised of each block of attributes, not over all of them"
     if recipe.t is not None and not all(block.promised_t for block in partition.blocks):
         return "t is not promised"

@@ -257,7 +257,8 @@ def _overall(
         return both[0], both
     if len(promise.blocks) > 1:
         found = registry.load("privacy", "k_anonymity")().audit(release, promise.quasi)
-        return found, [replace(found, note="over all blocks together, which is not promised")]
+        real = f"real anonymity k′ = {len(release.data) / max(found.classes, 1):.2f}"
+        return found, [replace(found, note=f"over all blocks together, which is not promised; {real}")]
     return of_first_block, []
 
 

@@ -200,7 +200,7 @@ def _checks(
         partial(refuse_varying_groups, summary, recipe, schema),
     ]
     if of_values(required_in(recipe)) or replays_required(recipe):
-        checks.append(partial(one_block, type(method), len(recipe.all_blocks)))
+        checks.append(partial(one_block, type(method), recipe.block_count))
     if needs_repair(recipe, method):
         checks.append(partial(refuse_without_k, type(method), ("t", "require", "subject")))
     asked = {"effort": recipe.refinement, "together": recipe.together}
@@ -254,7 +254,7 @@ def _refuse_certificate(recipe: Recipe, method: Partitioner, *, certify: bool) -
 
 def _refuse_weights_in_blocks(recipe: Recipe) -> None:
     """Refuse weights that would weight the means of several blocks."""
-    if len(recipe.all_blocks) > 1 and not recipe.nested:
+    if recipe.block_count > 1 and not recipe.nested:
         refuse_weighted_blocks(recipe)
 
 

@@ -49,7 +49,7 @@ def refuse_noise(recipe: Recipe, method: type[Partitioner]) -> None:
             for name, given in said.items()
             if given
         ]
-        if len(recipe.all_blocks) > 1:
+        if recipe.block_count > 1:
             faults.append(
                 "Laplace: with claim = original blocks are not possible: records of one class in one block are in "
                 "several classes of another, and the released rows would show which. Leave them out, or protect each "
@@ -190,10 +190,10 @@ def refuse_what_cannot_be_released(release: Releaser, recipe: Recipe, schema: Sc
 def _refuse_in_two_tables(owner: str, recipe: Recipe) -> None:
     """Refuse requests that do not apply to classes whose members are released unchanged."""
     faults = []
-    if len(recipe.all_blocks) > 1:
+    if recipe.block_count > 1:
         faults.append(
-            f"{owner}: there must be one block of quasi-identifiers, got {len(recipe.all_blocks)}: a confidential "
-            "row belongs to one class. Leave out blocks and household_level, or choose another release."
+            f"{owner}: there must be one block of quasi-identifiers, got {recipe.block_count}: a confidential "
+            "row belongs to one class. Leave out attribute_blocks and household_level, or choose another release."
         )
     if not registry.load("partition", recipe.method).promises_k:
         faults.append(

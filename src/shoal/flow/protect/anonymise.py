@@ -10,7 +10,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal import progress
-from shoal.flow.classes.form import Formed, form, weights_compared, weights_for_means, with_released_weights
+from shoal.flow.classes.form import (
+    Formed,
+    form,
+    points_of,
+    weights_compared,
+    weights_for_means,
+    with_released_weights,
+)
 from shoal.flow.classes.improve import certify, in_order_of_values
 from shoal.flow.plan.plan import Plan, make_plan
 from shoal.flow.plan.release_traits import with_origins
@@ -21,6 +28,7 @@ from shoal.flow.stages.measure import compared, measures, of_partition, read_mea
 from shoal.flow.stages.summary import summarise
 from shoal.flow.stages.values import named, read_as_missing, refuse_codes
 from shoal.flow.stages.versions import versions
+from shoal.partition._shared import blocks_by_correlation
 from shoal.points.before_and_after import Compared
 from shoal.recipe.recipe import Recipe
 from shoal.types import Comparison, Points, Readings, Release, Role, Run, Table, with_columns, without_unused
@@ -28,8 +36,14 @@ from shoal.types.protocols import Sink
 
 
 def plan_for(table: Table, recipe: Recipe, *, certify: bool = False, sink: type[Sink] | None = None) -> Plan:
-    """Return the plan for a table in memory."""
-    return make_plan(recipe, table.schema, summarise(table, recipe), certify=certify, sink=sink)
+    """Return the plan for a table in memory; blocks that the recipe wants by correlation are listed in its recipe."""
+    summary = summarise(table, recipe)
+    plan = make_plan(recipe, table.schema, summary, certify=certify, sink=sink)
+    if recipe.blocking is None:
+        return plan
+    blocks = blocks_by_correlation(recipe, points_of(plan, table)[2], *recipe.blocking)
+    listed = recipe.override(attribute_blocks=blocks, block_size=None)
+    return make_plan(listed, table.schema, summary, certify=certify, sink=sink)
 
 
 def anonymise(plan: Plan, table: Table) -> Run:

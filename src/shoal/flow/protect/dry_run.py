@@ -191,7 +191,10 @@ def _decisions(plan: Plan) -> Iterator[tuple[str, str]]:
         yield "Classes", f"{recipe.method} with k = {least}{raised}: at most {max(most, 1):,} classes"
     else:
         yield "Classes", f"{recipe.method}, which promises no k"
-    if len(recipe.all_blocks) > 1:
+    if recipe.blocking is not None and recipe.block_count > 1:
+        word, size = recipe.blocking
+        yield "Blocks", f"{recipe.block_count} of {word} quasi-identifiers, at most {size} in each"
+    elif len(recipe.all_blocks) > 1:
         yield "Blocks", "; ".join(", ".join(names) for names in recipe.all_blocks)
     if summary.strata is not None:
         sizes = summary.strata.counts

@@ -289,6 +289,7 @@ def protect_frame(
         frame = FrameSink().rows(frame, order.rows)
     with rows_kept(order.rows), stopping_after(seconds_in(recipe.deadline)):
         plan = plan_for(table, recipe, certify=certify).with_keys(*_keys(earlier))
+        recipe = plan.recipe
         progress.expect(lambda: time_of(plan, table, timed_from=LONG).wall)
         run = anonymise(plan, table).with_comparison()  # the caller may write to the frame
     progress.stage("Audit")
@@ -421,6 +422,7 @@ def protect_file(
         table = order.arranged(table)
         with rows_kept(order.rows):
             plan = plan_for(table, recipe, certify=certify, sink=type(sink)).with_keys(*_keys(earlier))
+            recipe = plan.recipe
             report = side_files.report is not None
             progress.expect(lambda: time_of(plan, table, report=report, text=sink.textual, timed_from=LONG).wall)
             run = anonymise(plan, table)

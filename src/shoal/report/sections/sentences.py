@@ -304,8 +304,8 @@ def _inside(account: Run) -> list[tuple[str, str]]:
         rows.append(("Excluded", f"{counted(account.left_out, 'record')}: a quasi-identifier is missing."))
     if recipe.get("attribute_weights"):
         rows.append(("Attribute weights", f"Squared distances count {_listed(recipe['attribute_weights'])} times."))
-    if len(recipe.get("blocks", ())) > 1:
-        rows.append(("Blocks", "; ".join(joined(block) for block in recipe["blocks"]) + ": partitioned separately."))
+    if len(blocks := recipe.get("attribute_blocks", recipe.get("blocks", ()))) > 1:
+        rows.append(("Blocks", "; ".join(joined(block) for block in blocks) + ": partitioned separately."))
     if recipe.get("steer"):
         made = ", ".join(folded(str(table.get("by", "an array"))) for table in recipe["steer"])
         rows.append(("Steering", f"By artificial attributes: {made}."))

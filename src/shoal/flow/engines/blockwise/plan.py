@@ -70,8 +70,8 @@ def _of_classes(recipe: Recipe, engine: Engine) -> list[str]:
         faults.append("attacker must be 'algorithm' where t or require is given, got 'table'. Leave out attacker.")
     if recipe.set.get("choices", 1) != 1:
         faults.append("choices must be 1. Leave it out.")
-    if len(recipe.all_blocks) > 1 or recipe.household_level:
-        faults.append("quasi-identifiers must form one block, got several. Leave out blocks.")
+    if recipe.block_count > 1 or recipe.household_level:
+        faults.append("quasi-identifiers must form one block, got several. Leave out attribute_blocks.")
     if recipe.steer:
         faults.append("steer is not supported, because it needs all records in memory. Leave it out.")
     if recipe.small_strata == "merge":
