@@ -72,3 +72,33 @@ def near_median(values, classes, percent):
     medians = {one: median_low(v for v, c in zip(values, classes, strict=True) if c == one) for one in set(classes)}
     right = [in_ranks(values, medians[c], v, percent) for v, c in zip(values, classes, strict=True)]
     return 100 * sum(right) / len(values)
+
+
+def class_sizes(rows):
+    """For each record the number of records equal to it."""
+    return [sum(row == other for other in rows) for row in rows]
+
+
+def minimal_sets(rows, largest):
+    """For each record its minimal sample uniques of up to `largest` attributes, by trying every set."""
+    width = len(rows[0])
+    found = []
+    for row in rows:
+        sets = []
+        for size in range(1, largest + 1):
+            for names in combinations(range(width), size):
+                alone = sum(all(row[j] == other[j] for j in names) for other in rows) == 1
+                if alone and not any(set(one) < set(names) for one in sets):
+                    sets.append(names)
+        found.append(sets)
+    return found
+
+
+def expected_share(f, p):
+    """E(1/F), F negative binomial with f successes of probability p: the sum over all F, term by term."""
+    total, chance, size = 0.0, p**f, f
+    while chance > 1e-18 or size < f / p:
+        total += chance / size
+        chance *= (1 - p) * size / (size - f + 1)
+        size += 1
+    return total

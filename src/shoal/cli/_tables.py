@@ -192,10 +192,16 @@ def print_audit(audit: Audit) -> None:
     for name, value in audit.overall.found:
         if name == "weighted_k":
             typer.echo(f"By sampling weights, the smallest class stands for {value:,.6g}.")
-    if audit.attacker is not None:
-        typer.echo(audit.attacker.sentence)
     for note in _notes(audit):
         typer.echo(note)
+    print_sentences(audit)
+
+
+def print_sentences(audit: Audit) -> None:
+    """Print what someone who has the table could learn about a person, a line each; the worst case first."""
+    typer.echo("What an attacker could learn:")
+    for sentence in (*audit.sentences, *([] if audit.attacker is None else [audit.attacker.sentence])):
+        typer.echo(f"- {sentence}")
 
 
 def _print_reported(findings: list[Finding]) -> None:

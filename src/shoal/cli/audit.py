@@ -36,7 +36,7 @@ def audit(
     with progress_bar(quiet=json):
         found = shoal.audit(file, **{"quasi": (), **o.read(given)}, memory=memory)
     if json:
-        print_json(found.to_dict())
+        print_json({**found.to_dict(), "sentences": list(found.sentences)})
     else:
         print_audit(found)
     if not found.holds:

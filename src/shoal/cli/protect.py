@@ -162,6 +162,8 @@ def _as_json(output: str, recipe: Recipe, done: Protected) -> dict[str, Any]:
         "audit": done.audit.to_dict(),
         **({} if done.audit.unchanged is None else {"unchanged": done.audit.unchanged.to_dict()}),
         **({"warnings": list(done.audit.warnings)} if done.audit.warnings else {}),
+        "sentences": list(done.audit.sentences),
+        "impact": done.impact,
         **({} if _covers_originals(done) else {"readings": done.printed.to_dict()}),
         **({} if done.ledger is None else {"ledger": done.ledger.to_dict()}),
         **({"left_out": done.left_out} if done.left_out else {}),

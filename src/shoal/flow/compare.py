@@ -21,11 +21,11 @@ from shoal.flow.large_tables import LargePair, complete_in, too_large
 from shoal.flow.protect.row_order import lined_up, rows_in
 from shoal.flow.stages.batch_tables import kinds_of_batches
 from shoal.flow.stages.batches import Batches, batches_of, first_file, read_whole
-from shoal.flow.stages.encode import confidential_columns, encode
+from shoal.flow.stages.encode import confidential_columns, encode, weights_in
 from shoal.flow.stages.masked_values import masked_values
-from shoal.flow.stages.measure import AnyMeasure, compared, measures, read_measures
+from shoal.flow.stages.measure import AnyMeasure, compared, measures, of_sample, read_measures
 from shoal.flow.stages.read import is_textual, listed, schema_for
-from shoal.flow.stages.values import categories, complete_rows, only_rows, strata_of
+from shoal.flow.stages.values import categories, complete_rows, only_rows, people_in, strata_of
 from shoal.locations import Place
 from shoal.memory import ceiling
 from shoal.parameters import unknown
@@ -135,6 +135,17 @@ class Compared:
         return self if path is None else replace(self, receipt=Receipt.read(path))
 
     @property
+    def weight(self) -> str | None:
+        """The column of sampling weights, if the recipe names one that is not compared."""
+        named = None if self.recipe is None else self.recipe.weight
+        return None if named in self.columns or named in self.confidential else named
+
+    @property
+    def people(self) -> str | None:
+        """The column of people or groups that k counts, if the recipe names one."""
+        return None if self.recipe is None else next(iter(self.recipe.columns(Role.SUBJECT)), None)
+
+    @property
     def missing(self) -> str:
         """How a missing value of the original is treated."""
         return "fill" if self.recipe is not None and self.recipe.when_missing == "fill" else "category"
@@ -186,11 +197,12 @@ class Compared:
             quasi=listed("columns", self.columns),
             confidential=tuple(self.confidential),
             strata=tuple(self.strata),
+            weight=self.weight if self.weight in there else None,
             kinds=self.kinds,
             taxonomies=self.taxonomies,
             orders=self.orders,
         )
-        looked_at = {*recipe.quasi, *recipe.confidential, *self.extra}
+        looked_at = {*recipe.quasi, *recipe.confidential, *self.extra, *recipe.columns(Role.WEIGHT)}
         others = dict.fromkeys(set(there) - looked_at, Kind.NOMINAL)  # their kind is never used
         return recipe, {**others, **recipe.kinds}
 
@@ -273,7 +285,7 @@ def _compare_large(original: Place, masked: Place, asked: Compared, text: Mappin
     whole.cache.update(exact._asdict())
     losses = read_measures(whole, [one for one in asked.measures if one.name() in _EXACT])
     of_all = {one.name: one for one in losses.readings}
-    readings = tuple(of_all.get(one.name, one) for one in found.readings)
+    readings = tuple(of_all.get(one.name, one) for one in of_sample(found).readings)
     return _with_note(Readings(readings, sample.size.stated), _order_note(moved))
 
 
@@ -322,7 +334,15 @@ def _comparison(original: Table, masked: Table, asked: Compared) -> Comparison:
         confidential=confidential_columns(masked, seen),
         positions=positions,
         seed=asked.seed,
+        sampling=weights_in(original),
+        people=_people(original, asked),
     )
+
+
+def _people(original: Table, asked: Compared) -> NDArray[np.int64] | None:
+    """Return the number of each original record's person or group, if the recipe and the table have such a column."""
+    name = asked.people if asked.people in original.data.column_names else None
+    return people_in(original, name, exact=asked.recipe is not None and asked.recipe.subject_exact)
 
 
 def _shuffled(original: Table, masked: Table) -> str:

@@ -13,10 +13,13 @@ from markupsafe import Markup
 from shoal.display.words import counted, plain
 from shoal.parameters import Checked, Param
 from shoal.report.charts.charts import sizes_chart
-from shoal.report.charts.numbers import folded, number, percent
+from shoal.report.charts.numbers import folded, number, percent, spelled
 from shoal.types import CLAIMS, Finding, Run
+from shoal.types.disclosure import sentences_of
 
 _SECTIONS = (
+    ("learn", "What an attacker could learn"),
+    ("impact", "Impact assessment"),
     ("done", "Protection"),
     ("guarantee", "Promises and limits"),
     ("audit", "Audit"),
@@ -33,7 +36,7 @@ _SECTIONS = (
     ("toml", "Recipe"),
     ("versions", "Versions"),
 )
-_ALWAYS = ("done", "guarantee", "audit", "classes", "risk", "loss", "versions")
+_ALWAYS = ("learn", "impact", "done", "guarantee", "audit", "classes", "risk", "loss", "versions")
 _ANCHORS = {"heats": "correlations", "toml": "recipe"}
 _LEAST = 3  # smallest number of records behind a bar or a mean, even if k is 2
 
@@ -89,6 +92,7 @@ class Html(Checked):
         """Return the contents of the page."""
         from shoal.report.evidence import outward
         from shoal.report.sections.attributes import of_attributes
+        from shoal.report.sections.impact import paragraph
         from shoal.report.sections.sentences import done, limits, promises, verdict
         from shoal.report.sections.tables import Telling, audited, readings, reported, unchanged
 
@@ -103,6 +107,8 @@ class Html(Checked):
             "eyebrow": ["Protection report", f"{self.edition} edition", *places(account, external=external)],
             "verdict": verdict(account),
             "facts": facts(account),
+            "learn": sentences_of(account.audit, where=not external, spell=spelled),
+            "impact": paragraph(account.audit, account.recipe, account.schema, account.ledger, external=external),
             "done": done(account, external=external),
             "promises": promises(account),
             "limits": limits(account),

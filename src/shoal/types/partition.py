@@ -215,6 +215,10 @@ class Comparison:
         Masked records with exact means; None: not known.
     weights
         Sampling weights before and after; None without weights.
+    sampling
+        Sampling weights of the original records; None: not known.
+    people
+        For each record the number of its person, or of its group such as a household, if k counts them; None: records.
     """
 
     original: NDArray[np.float64] | Coded = field(repr=False)
@@ -229,6 +233,8 @@ class Comparison:
     seed: int = 0
     exact: NDArray[np.float64] | Coded | None = field(default=None, repr=False)
     weights: Pair | None = field(default=None, repr=False)
+    sampling: NDArray[np.float64] | None = field(default=None, repr=False)
+    people: NDArray[np.int64] | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return len(self.original)
@@ -279,6 +285,8 @@ class Comparison:
             positions=None if self.positions is None else self.positions[order],
             exact=None if self.exact is None else self.exact[order],
             weights=None if self.weights is None else Pair(*(w[order] for w in self.weights)),
+            sampling=None if self.sampling is None else self.sampling[order],
+            people=None if self.people is None else self.people[order],
         )
 
     @cached_property

@@ -263,6 +263,7 @@ class Reads(Protocol):
     quick: ClassVar[bool] = False  #: fast enough to be read by every ``shoal protect``
     exchangeable: ClassVar[bool] = False  #: depends only on which quasi-identifiers were released for which
     by_attribute: ClassVar[bool] = False  #: also read for each attribute separately
+    whole_table: ClassVar[bool] = False  #: a sample of the records would give a false value
     adds_up: ClassVar[bool] = False  #: a sum over records and attributes, not a mean
     of: ClassVar[tuple[str, ...]] = ()  #: JSON names of the readings that are combined
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.display.card import Card, Shown
 from shoal.errors import listing
+from shoal.types.disclosure import sentences_of
 from shoal.types.run import coarse, significant
 
 if TYPE_CHECKING:
@@ -327,6 +328,11 @@ class Audit(Shown):
             f"class learns the value, and nothing was required of {_these(len(found))}. Require for example p = 2, "
             f"or t."
         )
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What someone who has the table could learn about a person, a sentence each, with counts."""
+        return sentences_of(self)
 
     @property
     def holds(self) -> bool:

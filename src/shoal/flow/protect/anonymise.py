@@ -22,11 +22,11 @@ from shoal.flow.classes.improve import certify, in_order_of_values
 from shoal.flow.plan.plan import Plan, make_plan
 from shoal.flow.plan.release_traits import with_origins
 from shoal.flow.protect.replay import replayed
-from shoal.flow.stages.encode import confidential_columns
+from shoal.flow.stages.encode import confidential_columns, weights_in
 from shoal.flow.stages.losses import loss_readings
 from shoal.flow.stages.measure import compared, measures, of_partition, read_measures
 from shoal.flow.stages.summary import summarise
-from shoal.flow.stages.values import named, read_as_missing, refuse_codes
+from shoal.flow.stages.values import named, people_in, read_as_missing, refuse_codes
 from shoal.flow.stages.versions import versions
 from shoal.partition._shared import blocks_by_correlation
 from shoal.points.before_and_after import Compared
@@ -106,6 +106,8 @@ def _comparison(made: Formed, left: pa.Table, scaled: Compared) -> Comparison:
         confidential=confidential_columns(made.table),
         seed=recipe.seed,
         weights=weights_compared(made.table, recipe, made.partition),
+        sampling=weights_in(made.table),
+        people=people_in(made.table, next(iter(recipe.columns(Role.SUBJECT)), None), exact=recipe.subject_exact),
     )
 
 

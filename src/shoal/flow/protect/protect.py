@@ -158,6 +158,13 @@ class Protected(Shown):
         return tuple(self._of_run("notes"))
 
     @property
+    def impact(self) -> str:
+        """A paragraph for a data protection impact assessment; it contains no value of the table."""
+        from shoal.report.sections.impact import paragraph
+
+        return paragraph(self.audit, self.recipe.to_dict(), self.schema, self.ledger)
+
+    @property
     def comparison(self) -> Comparison | None:
         """The table before and after; None after pickling."""
         return None if self.run is None else self.run.comparison

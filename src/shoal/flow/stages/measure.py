@@ -120,6 +120,22 @@ def read_measures(comparison: Comparison, chosen: Sequence[AnyMeasure]) -> Readi
     return Readings(tuple(found[at] for at in range(len(chosen))))
 
 
+def of_sample(readings: Readings) -> Readings:
+    """Return readings of a sample of the records, without those that a sample would give a false value."""
+    why = "a sample of classes shows neither the smallest nor who is unique; shoal audit counts all records"
+    return replace(
+        readings,
+        readings=tuple(
+            replace(one, value=np.nan, parts=(), note=why) if _of_whole_table(one) else one for one in readings.readings
+        ),
+    )
+
+
+def _of_whole_table(reading: Reading) -> bool:
+    rooms = (room for room in registry.ROOMS["measures"] if reading.measure in registry.keys(room))
+    return any(registry.load(room, reading.measure).whole_table for room in rooms)
+
+
 def of_partition(comparison: Comparison) -> tuple[Reading, ...]:
     """Compute the loss of the partition, from exact means before rounding.
 

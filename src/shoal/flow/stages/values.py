@@ -140,6 +140,14 @@ def told_apart(table: Table, name: str, *, exact: bool = False) -> pa.ChunkedArr
     return table.once(("people", (name,), exact), lambda: _told_apart(table, name, exact=exact))
 
 
+def people_in(table: Table, name: str | None, *, exact: bool = False) -> NDArray[np.int64] | None:
+    """Return the number of each record's person or group; records without one share a number. None: no column."""
+    if name is None:
+        return None
+    column = told_apart(table, name, exact=exact).combine_chunks()
+    return np.asarray(column.dictionary_encode(null_encoding="encode").indices.to_numpy(), np.int64)
+
+
 def _told_apart(table: Table, name: str, *, exact: bool) -> pa.ChunkedArray:
     from shoal.spelling import people
 

@@ -92,13 +92,18 @@ def folded(name: str, most: int = 48) -> str:
     return f"{name[: most - 1 - tail]}…{name[-tail:]}"
 
 
+def spelled(name: str) -> str:
+    """Return the name of a column as a sentence can hold it: shortened, and isolated if it is right to left."""
+    return _isolated(folded(name))
+
+
 def joined(names: Sequence[str], most: int = 12) -> str:
     """Join names as in a sentence, with the number of omitted ones.
 
     >>> joined(["a"]), joined(["a", "b", "c"]), joined(list("abcd"), 2)
     ('a', 'a, b and c', 'a, b and 2 more')
     """
-    shown = [_isolated(folded(name)) for name in names]
+    shown = [spelled(name) for name in names]
     if len(shown) > most:
         return f"{', '.join(shown[:most])} and {len(shown) - most:,} more"
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}" if shown else "none"

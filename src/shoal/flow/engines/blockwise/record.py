@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from shoal.flow.stages.encode import confidential_columns, encode
-from shoal.flow.stages.measure import compared, measures
+from shoal.flow.stages.measure import compared, measures, of_sample
 from shoal.flow.stages.versions import versions
 from shoal.recipe.recipe import Recipe
 from shoal.types import Comparison, Partition, Readings, Release, Role, Run, Schema, Table, with_columns
@@ -101,8 +101,10 @@ class Sampled:
 def with_losses(measured: Run, exact: Readings, records: int) -> Run:
     """Return a run whose sample was measured, with the exact losses and a note on the sample."""
     own = {one.name: one for one in exact.readings}
-    readings = Readings(tuple(own.get(one.name, one) for one in measured.readings.readings))
-    if len(measured.comparison) == records:
+    whole = len(measured.comparison) == records
+    read = measured.readings if whole else of_sample(measured.readings)
+    readings = Readings(tuple(own.get(one.name, one) for one in read.readings))
+    if whole:
         return replace(measured, readings=readings)
     note = (
         f"The audit and the information loss are those of all {records:,} records; every other figure is measured on "

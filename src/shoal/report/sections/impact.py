@@ -1,0 +1,98 @@
+"""Paragraph for a data protection impact assessment: what was done, what was found, and what remains."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from shoal import registry
+from shoal.display.words import counted, plain
+from shoal.report.charts.numbers import joined, number, spelled
+from shoal.types import Audit, Finding, Ledger, Role, Schema
+from shoal.types.disclosure import sentences_of
+
+_REMAINS = (
+    "What remains: someone who knows other members of a class, or can rule them out, learns more about the remaining "
+    "ones; several releases about the same people can be combined; and whether these columns are all that others may "
+    "know was decided by the controller, not by the program."
+)
+
+
+def paragraph(
+    audit: Audit, recipe: Mapping[str, Any], schema: Schema, ledger: Ledger | None = None, *, external: bool = False
+) -> str:
+    """Return a paragraph of facts that can be pasted as it is.
+
+    Everything in it is stated by the recipe or was counted by the audit. It is the same for two tables that differ only
+    in which member of a class a row belongs to. The external edition does not name removed columns.
+    """
+    parts = [
+        *_measures(audit, recipe, schema, external=external),
+        _found(audit),
+        *sentences_of(audit, where=not external, spell=spelled),
+        *([] if audit.attacker is None else [audit.attacker.sentence]),
+        *_noise(ledger),
+        *_unchanged(audit),
+        _REMAINS,
+    ]
+    return " ".join(parts)
+
+
+def _measures(audit: Audit, recipe: Mapping[str, Any], schema: Schema, *, external: bool) -> list[str]:
+    """Say which columns were removed and changed, and how."""
+    removed = schema.names(Role.IDENTIFIER, Role.SUBJECT)
+    parts = [f"Before its release, the table of {counted(audit.records, 'record')} was protected with shoal."]
+    if removed:
+        named = "" if external else f" ({joined(removed)})"
+        parts.append(f"Direct identifiers and columns that identify people{named} were removed.")
+    release = str(recipe.get("release", "centroid"))
+    words = registry.summary("release", release).partition(": ")[2].rstrip(".")
+    parts.append(
+        f"{joined(audit.quasi)} count as known to others. Records were grouped into classes of at least "
+        f"{recipe.get('k')} {_unit(recipe)}, and the classes were released as {release}: {words}."
+    )
+    if audit.confidential:
+        parts.append(f"{joined(audit.confidential)} {'is' if len(audit.confidential) == 1 else 'are'} confidential.")
+    return parts
+
+
+def _unit(recipe: Mapping[str, Any]) -> str:
+    if recipe.get("subject"):
+        return "people"
+    return "groups, such as households" if recipe.get("together") else "records"
+
+
+def _found(audit: Audit) -> str:
+    """Say what was required and found, each model once for each column."""
+    said = dict.fromkeys(
+        f"{_subject(f)}: {f.levels[1]}, where {f.levels[0]} is required"
+        for f in audit.findings
+        if f.required is not None and f.promised
+    )
+    if not said:
+        return "No privacy model is promised for the released output."
+    return f"An independent audit of the released output found {'; '.join(said)}."
+
+
+def _subject(finding: Finding) -> str:
+    head = registry.summary("privacy", finding.model).partition(":")[0]
+    return head if finding.confidential is None else f"{head} of {spelled(finding.confidential)}"
+
+
+def _noise(ledger: Ledger | None) -> list[str]:
+    if ledger is None:
+        return []
+    if not ledger.private:
+        return [f"Noise was added, but nothing is promised by it: {ledger.meaning}."]
+    return [f"Noise was added with a privacy budget of ε = {number(ledger.total)}, claimed for {ledger.claim} records."]
+
+
+def _unchanged(audit: Audit) -> list[str]:
+    """Say which columns are released unchanged, and how many records are unique on them."""
+    found = audit.unchanged
+    if found is None or not found.columns:
+        return []
+    return [
+        f"{joined(found.columns)} {'is' if len(found.columns) == 1 else 'are'} released unchanged.",
+        *map(plain, found.figures),
+    ]

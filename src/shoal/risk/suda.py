@@ -1,0 +1,79 @@
+"""SUDA: special uniques, the original records that a few attributes make unique."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from shoal.parameters import Checked, Param
+from shoal.risk._class_risks import original_codes
+from shoal.risk._minimal_uniques import MinimalUniques, minimal_uniques
+from shoal.types import Comparison, Measure, Reading
+
+
+@dataclass(frozen=True)
+class Suda(Checked, Measure):
+    """Percentage of the original records that are special uniques, before anything is changed.
+
+    A record is a sample unique if no other record has the same values in all attributes, and a special unique if fewer
+    attributes are enough. The fewer are needed, the more likely the person is unique in the population as well. The
+    search finds for each record all its minimal sample uniques, the sets in which it is unique while it is in none of
+    their subsets.
+
+    Parts are the sample uniques, and the records that one, two or three attributes make unique, in percent; the highest
+    score of a record, the sum over its minimal sets of (A−k)·(A−k−1) … (A−M) for sets of k of A attributes, if sets of
+    up to M are searched; and for each attribute the share of all scores that sets with it have, in percent.
+
+    **Guarantee.** Counted, not estimated, for sets of up to M attributes; M is the parameter, or as many as records ×
+    sets below 100,000,000 allow, and the note says how many.
+
+    **Complexity.** O(n) for each set of attributes.
+
+    **Departures.** DIS-SUDA scores, which estimate the chance of a correct match, are not computed.
+
+    References: [EMF02], [MHK08], [BMW19].
+
+    >>> import numpy as np
+    >>> x = np.array([[2.0, 0.0, 0.0], [1.0, 3.0, 6.0], [1.0, 0.0, 0.0]])
+    >>> dict(Suda().measure(Comparison(x, x, ("a", "b", "c"))).parts)["score through a"]
+    50.0
+    """
+
+    whole_table: ClassVar[bool] = True
+    unit: ClassVar[str] = "%"
+    range: ClassVar[tuple[float, float]] = (0.0, 100.0)
+
+    largest: Annotated[int, Param("Largest sets of attributes that are searched for special uniques.", low=1)] = 3
+
+    def measure(self, comparison: Comparison) -> Reading:
+        """Measure the special uniques of the original."""
+        names = comparison.attributes
+        if not len(comparison):
+            return self.undefined("there are no records")
+        if len(names) < 2:
+            return self.undefined("a special unique needs fewer attributes than all, and there is only one")
+        found = minimal_uniques([original_codes(comparison, name) for name in names], self.largest)
+        return self.reading(
+            100.0 * found.special / found.records, names, _parts(found, names), _note(found, self.largest)
+        )
+
+
+def _parts(found: MinimalUniques, names: tuple[str, ...]) -> tuple[tuple[str, float], ...]:
+    n = found.records
+    parts = [("sample uniques", 100.0 * found.unique / n)]
+    for size, records in enumerate(found.by_size, 1):
+        parts.append((f"unique by {size} attribute{'s' * (size > 1)}", 100.0 * records / n))
+    parts.append(("highest score", float(found.score.max())))
+    return (
+        *parts,
+        *((f"score through {name}", 100.0 * share) for name, share in zip(names, found.shares, strict=True)),
+    )
+
+
+def _note(found: MinimalUniques, largest: int) -> str:
+    if found.searched == min(largest, found.attributes - 1):
+        return ""
+    return (
+        f"Sets of up to {found.searched} of {found.attributes} attributes were searched, because larger ones would "
+        "take too long"
+    )

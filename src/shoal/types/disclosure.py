@@ -1,0 +1,185 @@
+"""Sentences on what an attacker could learn from a table, with counts; the worst case comes before the average."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from shoal.errors import listing
+
+if TYPE_CHECKING:
+    from shoal.types.release import Audit, Finding
+
+_COLUMNS = 8  # maximum number of confidential columns with a sentence
+_VALUES = "p_sensitivity"  # the model that counts the distinct values of each class
+
+
+def sentences_of(audit: Audit, *, where: bool = True, spell: Callable[[str], str] = str) -> tuple[str, ...]:
+    """Return what someone who has the table learns about a person: first who it is, then confidential values.
+
+    `where` tells how many classes are the smallest, which external readers are not told. `spell` writes the name of a
+    column, where a page cannot hold every name.
+
+    Every sentence follows from the findings of the audit, which were counted in the table as it is written. Two tables
+    that differ only in which member of a class a row belongs to have the same sentences.
+    """
+    shown = audit if spell is str else _spelled(audit, spell)
+    return tuple(sentence for sentence in (_identity(shown, where=where), *_values(shown)) if sentence)
+
+
+def _spelled(audit: Audit, spell: Callable[[str], str]) -> Audit:
+    """Return an audit whose columns have other names."""
+
+    def of(finding: Finding) -> Finding:
+        name = finding.confidential
+        over = tuple(map(spell, finding.attributes))
+        return replace(finding, attributes=over, confidential=None if name is None else spell(name))
+
+    quasi, link = tuple(map(spell, audit.quasi)), None if audit.link is None else spell(audit.link)
+    return replace(audit, quasi=quasi, link=link, overall=of(audit.overall), findings=tuple(map(of, audit.findings)))
+
+
+def smallest_classes(audit: Audit) -> Finding | None:
+    """Return the finding with the smallest classes that someone sees who knows all quasi-identifiers.
+
+    Strata and weights released with them count, too. None: the released combinations are not those of the people.
+    """
+    known = set(audit.quasi)
+    found = [
+        f
+        for f in (*audit.findings, audit.overall)
+        if f.model == "k_anonymity" and known <= set(f.attributes) and f.promised and f.sizes
+    ]
+    return min(found, key=lambda f: (f.achieved, -f.classes), default=None)
+
+
+def share(part: float, whole: float) -> str:
+    """Return a share in percent, with three digits and never rounded to 0 or 100 % unless it is.
+
+    >>> share(1, 5), share(929, 5000), share(1, 1_000_000), share(999_999, 1_000_000)
+    ('20 %', '18.6 %', '0.0001 %', '99.9 %')
+    """
+    if not whole:
+        return "0 %"
+    percent = 100.0 * part / whole
+    shown = f"{percent:.3g}" if percent < 99.95 or part == whole else "99.9"
+    return f"{shown} %"
+
+
+def _identity(audit: Audit, *, where: bool) -> str:
+    """Say how likely the attacker finds a person's record: at worst, where, and on average."""
+    if audit.link is not None:
+        return (
+            f"Anyone who knows a person's {_named(audit.quasi)} can find the person in the first table, where they are "
+            "unchanged. The second table does not tell which row of the class is the person's."
+        )
+    worst = smallest_classes(audit)
+    if worst is None:
+        return _unpromised(audit)
+    k, smallest = worst.sizes[0]
+    members, what = _members(worst), "subject" if "subjects" in worst.note else "record"
+    rare = f"{k * smallest:,} of {members:,} {what}s, in {smallest:,} of {worst.classes:,} classes"
+    knows, ceiling = f"someone who knows a person's {_named(worst.attributes)}", _ceiling(audit)
+    average = f"On average the chance is {share(worst.classes, members)}, 1 in {members / worst.classes:,.3g}."
+    if k == 1:
+        some = f"{rare}," if where else f"some {what}s"
+        return f"Worst case: {some} are unique: {knows} may find the {what} (100 %{ceiling}). {average}"
+    chance = f"a chance of 1 in {k:,} ({share(1, k)}{ceiling})"
+    found = (
+        f"{k:,} records that match, and picks the right one with {chance}."
+        if what == "record"
+        else f"the records of {k:,} subjects that match: {chance} if each is equally likely."
+    )
+    return f"Worst case: {knows} is left with {found} {f'This is so for {rare}. ' if where else ''}{average}"
+
+
+def _unpromised(audit: Audit) -> str:
+    """Say how many records share a combination where no class size is promised, and what that does not show."""
+    found = audit.overall
+    if not found.sizes:
+        return ""
+    fewest, many = found.sizes[0]
+    return (
+        f"No class size is promised over {_named(audit.quasi)}: in the output {many:,} of {found.classes:,} "
+        f"combinations have {fewest:,} record{'s' * (fewest != 1)}, the fewest. This does not show how "
+        "often a match is the person someone looks for: shoal compare measures it as distance_linkage."
+    )
+
+
+def _members(finding: Finding) -> int:
+    """Return the number of records, or subjects, of all classes."""
+    return sum(size * count for size, count in finding.sizes)
+
+
+def _ceiling(audit: Audit) -> str:
+    """Return the largest chance that was allowed: 1/k of the smallest k that was required of these columns."""
+    known = set(audit.quasi)
+    asked = [
+        f.required
+        for f in audit.findings
+        if f.model == "k_anonymity" and f.required is not None and known <= set(f.attributes)
+    ]
+    return f"; the ceiling 1/k is {share(1, min(asked))}" if asked else ""
+
+
+def _values(audit: Audit) -> list[str]:
+    """Say in how many classes all members share a confidential value, columns with most such records first."""
+    over = {audit.quasi} if audit.link is None else {(audit.link,)}
+    counted: dict[str, Finding] = {}
+    for f in audit.findings:
+        if f.model == _VALUES and f.confidential is not None and over & {f.attributes}:
+            counted.setdefault(f.confidential, f)
+    ranked = sorted(counted.values(), key=lambda f: -f.uniform[1])
+    said = [_of_column(audit, f) for f in ranked[:_COLUMNS]]
+    if rest := ranked[_COLUMNS:]:
+        most = max(f.uniform[0] for f in rest)
+        said.append(
+            f"{len(rest):,} more confidential columns: in at most {most:,} of {rest[0].classes:,} classes all records "
+            "share one value."
+        )
+    return said
+
+
+def _of_column(audit: Audit, found: Finding) -> str:
+    classes, records = found.uniform
+    name = found.confidential
+    if not classes:
+        none = f"In none of the {found.classes:,} classes do all records share one value of {name}."
+        if found.classes == 1:
+            none = f"The records of the only class do not all share one value of {name}."
+        return none + _most(audit, found)
+    if classes == 1:
+        return (
+            f"In 1 of {found.classes:,} classes all {records:,} records share one value of {name}: anyone who knows "
+            "that a person is in this class learns it."
+        )
+    return (
+        f"In {classes:,} of {found.classes:,} classes all records share one value of {name} "
+        f"({records:,} of {audit.records:,} records): anyone who knows that a person is in such a class learns it."
+    )
+
+
+def _most(audit: Audit, found: Finding) -> str:
+    """Return the largest share of one value in a class, if it was audited, with what was allowed."""
+    same = [
+        f
+        for f in audit.findings
+        if f.model == "alpha_k" and f.confidential == found.confidential and f.attributes == found.attributes
+    ]
+    if not same:
+        return ""
+    allowed = f"; {share(same[0].required, 1)} was allowed" if same[0].required is not None else ""
+    return f" At worst {share(same[0].achieved, 1)} of the records of a class share one{allowed}."
+
+
+def _named(columns: Sequence[str], most: int = 4) -> str:
+    """Name columns in few words.
+
+    >>> _named(["age", "sex"]), _named(list("abcdef"))
+    ('age and sex', 'a, b, c, d and 2 more columns')
+    """
+    if len(columns) <= most:
+        return listing(columns) if len(columns) < 2 else f"{', '.join(columns[:-1])} and {columns[-1]}"
+    more = len(columns) - most
+    return f"{', '.join(columns[:most])} and {more} more column{'s' * (more > 1)}"

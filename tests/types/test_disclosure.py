@@ -1,0 +1,102 @@
+"""Sentences state the counts of the audit: the worst case first, its ceiling beside it, then the average."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import shoal
+from shoal.types.disclosure import sentences_of
+
+FOUR = pa.table({"age": [30] * 2 + [40] * 2 + [50] * 5, "ill": list("ab") + list("cc") + list("abcda")})
+
+
+def test_worst_case_ceiling_where_and_average() -> None:
+    found = shoal.audit(FOUR, ["age"], ["ill"], require={"k": 2})
+    assert found.sentences == (
+        "Worst case: someone who knows a person's age is left with 2 records that match, and picks the right one with "
+        "a chance of 1 in 2 (50 %; the ceiling 1/k is 50 %). This is so for 4 of 9 records, in 2 of 3 classes. On "
+        "average the chance is 33.3 %, 1 in 3.",
+        "In 1 of 3 classes all 2 records share one value of ill: anyone who knows that a person is in this class "
+        "learns it.",
+    )
+
+
+def test_without_a_requirement_there_is_no_ceiling_and_unique_records_are_counted() -> None:
+    table = pa.table({"age": [30, 40, 50, 50], "ill": list("abcd")})
+    identity, values = shoal.audit(table, ["age"], ["ill"]).sentences
+    assert identity == (
+        "Worst case: 2 of 4 records, in 2 of 3 classes, are unique: someone who knows a person's age may find the "
+        "record (100 %). On average the chance is 75 %, 1 in 1.33."
+    )
+    assert values.startswith("In 2 of 3 classes all records share one value of ill (2 of 4 records)")
+
+
+def test_the_largest_share_of_a_value_is_told_where_none_is_certain_with_what_was_allowed() -> None:
+    table = pa.table({"age": [30] * 4, "ill": list("aaab")})
+    (_, values) = shoal.audit(table, ["age"], ["ill"], require={"alpha": 0.8}).sentences
+    assert values == (
+        "The records of the only class do not all share one value of ill. At worst 75 % of the records of a class "
+        "share one; 80 % was allowed."
+    )
+
+
+def test_columns_with_most_certain_records_come_first_and_long_lists_end() -> None:
+    ills = {f"c{j}": ["x"] * (2 * j) + [str(i) for i in range(20 - 2 * j)] for j in range(10)}
+    table = pa.table({"age": [i // 2 for i in range(20)], **ills})
+    said = shoal.audit(table, ["age"], list(ills)).sentences[1:]
+    assert [line.partition(" value of ")[2].split(" ")[0] for line in said[:3]] == ["c9", "c8", "c7"]
+    assert len(said) == 9
+    assert said[-1] == "2 more confidential columns: in at most 1 of 10 classes all records share one value."
+
+
+def test_subjects_are_counted_and_no_chance_is_promised_for_records() -> None:
+    table = pa.table({"age": [30] * 6, "who": list("aaaabc")})
+    (identity,) = shoal.audit(table, ["age"], subject="who", require={"k": 3}).sentences
+    assert "is left with the records of 3 subjects that match" in identity
+    assert "if each is equally likely. This is so for 3 of 3 subjects, in 1 of 1 classes." in identity
+
+
+RECIPES: dict[str, tuple[dict[str, Any], str]] = {
+    "swap": ({"release": "swap"}, "No class size is promised over age and pay"),
+    "anatomy": ({"release": "anatomy", "confidential": ["ill"]}, "can find the person in the first table"),
+    "blocks": ({"blocks": [["age"], ["pay"]]}, "Worst case: "),
+    "individual ranking": ({"method": "individual_ranking"}, "someone who knows a person's age and pay may find"),
+}
+
+
+@pytest.mark.parametrize("case", RECIPES)
+def test_nothing_is_claimed_that_is_not_promised(case: str) -> None:
+    settings, words = RECIPES[case]
+    table = pa.table({"age": list(range(20)), "pay": [i * 7 % 20 for i in range(20)], "ill": list("abcde" * 4)})
+    done = shoal.protect(table, {"quasi": ["age", "pay"], "k": 4, **settings})
+    assert words in done.audit.sentences[0]
+    assert done.audit.sentences[0] in done.impact
+    if not done.audit.overall.promised:
+        assert "chance of 1 in 4" not in done.audit.sentences[0]
+
+
+def test_strata_released_with_them_count() -> None:
+    """Someone who knows the stratum sees the smaller classes, even if two strata share their values."""
+    table = pa.table({"age": [30] * 8, "town": list("aaabbbbb")})
+    done = shoal.protect(table, {"quasi": ["age"], "strata": ["town"], "k": 3})
+    assert done.audit.overall.achieved == 8
+    assert "a person's age and town is left with 3 records that match" in done.audit.sentences[0]
+
+
+def test_findings_of_parts_add_up_to_the_same_sentences() -> None:
+    found = shoal.audit(FOUR, ["age"], ["ill"])
+    parts = [shoal.audit(FOUR.slice(*rows), ["age"], ["ill"]) for rows in ((0, 4), (4, 5))]
+    from shoal.flow.plan.merging import merged_audit
+
+    assert merged_audit(parts).sentences == found.sentences
+
+
+def test_outsiders_are_not_told_how_many_classes_are_the_smallest() -> None:
+    found = shoal.audit(FOUR, ["age"], ["ill"])
+    assert "This is so for" in found.sentences[0]
+    assert "This is so for" not in sentences_of(found, where=False)[0]
+    assert sentences_of(replace(found, findings=()), where=False)[0] == sentences_of(found, where=False)[0]
