@@ -138,6 +138,8 @@ def print_plan(planned: Planned, notes: Sequence[str]) -> None:
         typer.echo(note)
     if planned.left_out:
         typer.echo(f"{planned.left_out:,} records lack a quasi-identifier and would be excluded.")
+    if planned.suppressed:
+        typer.echo(f"{planned.suppressed:,} records would cost the most and would be suppressed.")
     if planned.refusals:
         typer.echo(f"The run would be refused for {len(planned.refusals)} reason{'s' * (len(planned.refusals) > 1)}:")
         for sentence in planned.refusals:

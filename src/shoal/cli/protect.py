@@ -138,6 +138,10 @@ def protect(
             typer.echo(f"Warning: {warning}")
         if done.left_out:
             typer.echo(f"{done.left_out:,} records lack a quasi-identifier and were excluded.")
+        if done.suppressed:
+            typer.echo(
+                f"{done.suppressed:,} records would have cost the most and were suppressed; losses are over the others."
+            )
         if done.beside:
             typer.echo("Nothing is lost in the quasi-identifiers, which are released unchanged.")
         elif not done.printed.readings:
@@ -167,6 +171,7 @@ def _as_json(output: str, recipe: Recipe, done: Protected) -> dict[str, Any]:
         **({} if _covers_originals(done) else {"readings": done.printed.to_dict()}),
         **({} if done.ledger is None else {"ledger": done.ledger.to_dict()}),
         **({"left_out": done.left_out} if done.left_out else {}),
+        **({"suppressed": done.suppressed} if done.suppressed else {}),
         **({"note": done.partition.note} if done.partition.note else {}),
         **({"notes": list(done.notes)} if done.notes else {}),
         **certificate,

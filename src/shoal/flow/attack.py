@@ -21,12 +21,11 @@ from shoal.flow.evidence.receipt import Receipt
 from shoal.flow.gate.attacks import as_released, notes_in, run_attacks, with_parsed
 from shoal.flow.large_tables import ROWS, LargePair, MatchedSample, complete_in, too_large
 from shoal.flow.protect.anonymise import plan_for
-from shoal.flow.protect.row_order import lined_up, rows_in
+from shoal.flow.protect.row_order import kept_rows, lined_up, rows_in
 from shoal.flow.stages.batch_tables import schema_of_batches
 from shoal.flow.stages.batches import Batches, batches_of, files_of, first_file, read_whole
 from shoal.flow.stages.read import is_textual, schema_for
 from shoal.flow.stages.row_digests import occurrences
-from shoal.flow.stages.values import complete_rows
 from shoal.locations import Place
 from shoal.memory import ceiling
 from shoal.parameters import unknown
@@ -264,7 +263,7 @@ def _matched(original: Table, released: Table, asked: AttackRequest) -> tuple[ND
         if _moved(original, rows, released):
             raise DataError(_OTHER_RECEIPT)
         return rows, ""
-    kept = complete_rows(original, asked.recipe)
+    kept = kept_rows(original, asked.recipe).rows
     rows = np.arange(len(original)) if kept is None else kept
     if len(rows) != n:
         return None, (

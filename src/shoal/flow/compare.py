@@ -18,14 +18,14 @@ from shoal.errors import DataError, ParameterError, SchemaError, raise_all
 from shoal.flow.evidence.receipt import Receipt
 from shoal.flow.exact_losses import exact_losses
 from shoal.flow.large_tables import LargePair, complete_in, too_large
-from shoal.flow.protect.row_order import lined_up, rows_in
+from shoal.flow.protect.row_order import kept_rows, lined_up, rows_in
 from shoal.flow.stages.batch_tables import kinds_of_batches
 from shoal.flow.stages.batches import Batches, batches_of, first_file, read_whole
 from shoal.flow.stages.encode import confidential_columns, encode, weights_in
 from shoal.flow.stages.masked_values import masked_values
 from shoal.flow.stages.measure import AnyMeasure, compared, measures, of_sample, read_measures
 from shoal.flow.stages.read import is_textual, listed, schema_for
-from shoal.flow.stages.values import categories, complete_rows, only_rows, people_in, strata_of
+from shoal.flow.stages.values import categories, only_rows, people_in, strata_of
 from shoal.locations import Place
 from shoal.memory import ceiling
 from shoal.parameters import unknown
@@ -157,11 +157,11 @@ class Compared:
         return {**self.recipe.text, **text}
 
     def left(self, table: Table) -> Table:
-        """Return the original records that were released: all, unless the recipe excludes incomplete ones."""
+        """Return the original records that were released: all, unless the recipe excludes or suppresses some."""
         if self.recipe is None:
             return table
         whole = replace(table, schema=schema_for(table.data, self.recipe, table.dialect))
-        return only_rows(table, complete_rows(whole, self.recipe))
+        return only_rows(table, kept_rows(whole, self.recipe).rows)
 
     @cached_property
     def measures(self) -> list[AnyMeasure]:

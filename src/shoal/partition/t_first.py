@@ -60,6 +60,13 @@ class TFirst(Checked, Partitioner):
 
     relative_cost: ClassVar[float] = 3.0  #: processor time in multiples of a partition by MDAV, measured
 
+    @classmethod
+    def leaves_none_over(cls, n: int, k: int, t: float | None) -> bool:
+        """Tell whether k′ divides n: then the paper's bound on the distance of a class holds."""
+        from shoal.kernels.space.nearest_per_subset import class_size
+
+        return t is not None and n > 0 and n % class_size(n, k, t) == 0
+
     def partition(self, points: Points, rng: np.random.Generator) -> Partition:
         """Form classes of at least k records within t of the table; nothing is random."""
         from shoal.kernels.arithmetic.class_statistics import sse

@@ -185,6 +185,12 @@ class RecipeFields(Settings):
         more="`fill` takes the value of the class (for the claim `original`, the middle of the bounds or the first "
         "category of the taxonomy).",
     )] = "category"
+    suppress: Annotated[float, Param(
+        "Largest share of people to drop, those who would cost the most", low=0, high=0.5, group=PRIVACY,
+        example="0.01", metavar="SHARE", usual="0: nobody", see="[Suppression](recipe.md#suppression)",
+        more="Without `subject` or `together` every record is a person. Whole people or groups are dropped, and never "
+        "more than this share of the records.",
+    )] = 0.0
     small_strata: Annotated[str, Param(
         "Strata smaller than k: refuse, or merge with the nearest", choices=("refuse", "merge"), group=PRIVACY,
         example='"merge"', see="[Strata that are too small](guarantees.md#strata-that-are-too-small)",

@@ -295,6 +295,7 @@ class _Optional(TypedDict, total=False):
     orders: Mapping[str, Sequence[Any]]
     attribute_weights: Mapping[str, float]
     when_missing: str
+    suppress: float
     small_strata: str
     attribute_blocks: Sequence[Names] | str
     block_size: int | None

@@ -74,6 +74,11 @@ class Partitioner(Protocol):
         """Return the method with everything fixed that it determines from all points, for use on each stratum."""
         return self
 
+    @classmethod
+    def leaves_none_over(cls, n: int, k: int, t: float | None) -> bool:
+        """Tell whether so many records suit the method, because all classes then have one size; by default not."""
+        return False
+
     def sorts(self, points: Points) -> bool:
         """Tell whether the classes of these points do not depend on the order of rows, because it sorts them itself."""
         return False

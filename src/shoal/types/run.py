@@ -49,6 +49,8 @@ class Run:
         The findings of the independent audit; None: not audited yet.
     left_out
         Number of records excluded because a quasi-identifier is missing.
+    suppressed
+        Number of records dropped because they would cost the most.
     ledger
         How ε was spent, if noise was added.
     versions
@@ -72,6 +74,7 @@ class Run:
     certificate: Certificate | None = None
     checked: Audit | None = None
     left_out: int = 0
+    suppressed: int = 0
     ledger: Ledger | None = None
     versions: Mapping[str, str] = field(default_factory=dict)
     source: str = ""
@@ -356,6 +359,8 @@ class Planned(Shown):
         Estimated bytes of disk for scratch and output, if the run is on disk; otherwise 0.
     exit_code
         The exit code of the run, as far as the plan determines it.
+    suppressed
+        Number of records that would be dropped because they would cost the most.
     """
 
     records: int
@@ -368,6 +373,7 @@ class Planned(Shown):
     wall_seconds: float | None = None
     disk: int = 0
     exit_code: int = 0
+    suppressed: int = 0
 
     def _card(self) -> Card:
         from shoal.types.cards import planned_card
@@ -379,6 +385,7 @@ class Planned(Shown):
         return {
             "records": self.records,
             "left_out": self.left_out,
+            **({"suppressed": self.suppressed} if self.suppressed else {}),
             "columns": {
                 c.name: {
                     "role": c.role,

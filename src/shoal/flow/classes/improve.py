@@ -154,7 +154,7 @@ class Canonical(Partitioner):
         """Partition the records, sorted by their coordinates."""
         if self.method.sorts(points):
             return self.method.partition(points, rng)
-        order = _by_value(sort_keys(points.x), len(points))
+        order = by_value(sort_keys(points.x), len(points))
         if self.by_person:
             order = order[_by_person(points.rows(order))]
         inside = _in_order(points, order)
@@ -179,10 +179,10 @@ def in_order_of_values(comparison: Comparison) -> Comparison:
     class swap rows in the input.
     """
     both = [*sort_keys(comparison.original), *sort_keys(comparison.masked)]
-    return comparison.rows(_by_value(both, len(comparison)))
+    return comparison.rows(by_value(both, len(comparison)))
 
 
-def _by_value(keys: Sequence[NDArray[Any]], n: int) -> NDArray[np.int64]:
+def by_value(keys: Sequence[NDArray[Any]], n: int) -> NDArray[np.int64]:
     """Return the n rows sorted by their columns only; equal records keep their order."""
     if len(keys) <= _KEYS:
         return np.lexsort(keys[::-1]) if keys else np.arange(n)

@@ -101,6 +101,7 @@ def evidence_of(account: Run, proof: Proof, commitment: Commitment | None = None
                 for (name, digest), table in zip(proof.outputs, tables_of(leaving), strict=True)
             ],
             "records": account.audit.records,
+            **({"suppressed": account.suppressed} if account.suppressed else {}),
             "columns": {
                 name: one
                 for table in tables_of(leaving)

@@ -226,6 +226,11 @@ def _keep_apart(source: Place, target: Path | None, save_recipe: Path | None) ->
 
 
 def _strategy(recipe: Recipe, asked: Explore) -> Strategy:
+    if recipe.suppress:
+        raise ParameterError(
+            f"Explore: suppress must be 0, got {recipe.suppress:g}: settings are compared on the same records, and "
+            "each k would drop others. Leave it out, and add it to the recipe that you choose."
+        )
     if recipe.epsilon is not None:
         return by_noise(recipe, asked)
     if asked.target is not None:

@@ -65,6 +65,11 @@ def refuse_noise(recipe: Recipe, method: type[Partitioner]) -> None:
                 "Laplace: with claim = original when_missing must not be 'exclude', because the number of released "
                 "records is public and would depend on the data. Set when_missing = fill."
             )
+        if recipe.suppress:
+            faults.append(
+                f"Laplace: with claim = original suppress must be 0, got {recipe.suppress:g}: which records are "
+                "missing depends on the data, and ε does not cover it. Leave it out."
+            )
         faults += undeclared(recipe)
     raise_all(ParameterError, faults)
 

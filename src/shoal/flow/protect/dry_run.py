@@ -18,11 +18,12 @@ from shoal.flow.plan.plan import Plan, make_plan
 from shoal.flow.plan.release_traits import in_two_tables
 from shoal.flow.protect.files import NOTHING, SideFiles, keep_apart, read_file, read_frame
 from shoal.flow.protect.protect import sink_for
+from shoal.flow.protect.row_order import Kept, kept_rows
 from shoal.flow.protect.time import time_of
 from shoal.flow.stages.batches import open_batches
 from shoal.flow.stages.read import schema_for
 from shoal.flow.stages.summary import ColumnSummary, Summary, summarise
-from shoal.flow.stages.values import complete_rows, only_rows
+from shoal.flow.stages.values import only_rows
 from shoal.flow.stages.write import writes_folder
 from shoal.locations import Place, Url, beside
 from shoal.recipe.recipe import Recipe
@@ -99,19 +100,21 @@ def _planned(
     sink: type[Sink] | None,
 ) -> Planned:
     progress.stage("Plan")
-    table, plan = whole, None
+    table, kept, plan = whole, Kept(), None
     summary = Summary(len(whole))
     try:
-        table = only_rows(whole, complete_rows(whole, recipe))
+        kept = kept_rows(whole, recipe)
+        table = only_rows(whole, kept.rows)
         summary = summarise(table, recipe)
         plan = make_plan(recipe, table.schema, summary, certify=certify, sink=sink)
     except ShoalError as error:
         faults.append(error)
     found = Planned(
         len(table),
-        len(whole) - len(table),
+        kept.left_out,
         table.schema,
         {name: _described(one) for name, one in summary.columns.items()},
+        suppressed=kept.suppressed,
     )
     if plan is not None:
         found = replace(found, decisions=tuple(_decisions(plan)))

@@ -41,10 +41,10 @@ from shoal.flow.protect.files import (
     read_receipt,
     refuse_other_input,
 )
-from shoal.flow.protect.row_order import RowOrder, order_rows
+from shoal.flow.protect.row_order import RowOrder, kept_rows, order_rows
 from shoal.flow.protect.time import time_of
 from shoal.flow.stages.batches import files_of
-from shoal.flow.stages.values import complete_rows, only_rows, told_apart
+from shoal.flow.stages.values import only_rows, told_apart
 from shoal.flow.stages.write import open_sink, part_suffix, writes_folder
 from shoal.locations import Place, beside, path_or_none
 from shoal.memory import ceiling
@@ -71,7 +71,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 #: The parts of a run that pickling keeps: publishable ones, and nothing that was computed record by record.
-_PICKLED = ("partition", "audit", "readings", "schema", "certificate", "left_out", "ledger", "notes")
+_PICKLED = ("partition", "audit", "readings", "schema", "certificate", "left_out", "suppressed", "ledger", "notes")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -151,6 +151,11 @@ class Protected(Shown):
     def left_out(self) -> int:
         """Number of records excluded because a quasi-identifier is missing."""
         return int(self._of_run("left_out"))
+
+    @property
+    def suppressed(self) -> int:
+        """Number of records dropped because they would cost the most."""
+        return int(self._of_run("suppressed"))
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -288,9 +293,9 @@ def protect_frame(
     given = data.drop_columns(index)
     if earlier is not None:
         refuse_other_input(earlier, of_table(given))
-    kept = complete_rows(table, recipe)
-    table = only_rows(table, kept)
-    order = order_rows(table, kept, recipe, is_frame=True, repeat=earlier)
+    kept = kept_rows(table, recipe)
+    table = only_rows(table, kept.rows)
+    order = order_rows(table, kept.rows, recipe, is_frame=True, repeat=earlier)
     table = order.arranged(table)
     if order.rows is not None:
         frame = FrameSink().rows(frame, order.rows)
@@ -315,7 +320,8 @@ def protect_frame(
     attempts = attack_release(table, leaving, recipe.to_dict(), keep_metadata=keep_metadata)
     ordered = (order.note,) if order.note else note_on_order(attempts, recipe.row_order)
     notes = (*recipe.notes, *((note,) if note else ()), *ordered, *about)
-    run = replace(run, checked=audit, left_out=data.num_rows - len(table), notes=notes, attempts=attempts)
+    run = replace(run, checked=audit, left_out=kept.left_out, suppressed=kept.suppressed)
+    run = replace(run, notes=notes, attempts=attempts)
     receipt = _receipt(run, plan, table, order, lambda: of_table(given))
     proof = partial(Proof.of_frame, leaving, receipt)
     return Protected(native, recipe, run, second, proof=proof, rows=order.rows)
@@ -423,9 +429,9 @@ def protect_file(
         whole = read_file(source, recipe, textual=sink.textual)
         if earlier is not None:
             refuse_other_input(earlier, digest_at(source.at, whole.data))
-        kept = complete_rows(whole, recipe)
-        table = only_rows(whole, kept)
-        order = order_rows(table, kept, recipe, is_frame=False, repeat=earlier)
+        kept = kept_rows(whole, recipe)
+        table = only_rows(whole, kept.rows)
+        order = order_rows(table, kept.rows, recipe, is_frame=False, repeat=earlier)
         table = order.arranged(table)
         with rows_kept(order.rows):
             plan = plan_for(table, recipe, certify=certify, sink=type(sink)).with_keys(*_keys(earlier))
@@ -444,9 +450,8 @@ def protect_file(
         about = check_metadata(whole.data.schema, leaving, hidden, keep=keep_metadata, whole=lists)
         attempts = attack_release(table, leaving, recipe.to_dict(), notes_in(hidden), keep_metadata=keep_metadata)
         notes = (*recipe.notes, *((order.note,) if order.note else note_on_order(attempts, recipe.row_order)), *about)
-        left_out = len(whole) - len(table)
-        run = replace(run, checked=audit, left_out=left_out, notes=notes, attempts=attempts)
-        run = replace(run, source=source.name, target=target.name)
+        run = replace(run, checked=audit, left_out=kept.left_out, suppressed=kept.suppressed)
+        run = replace(run, notes=notes, attempts=attempts, source=source.name, target=target.name)
         if side_files.report is not None:
             progress.stage("Report")
             side_files.write_report(papers, measured(run))

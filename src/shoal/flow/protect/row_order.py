@@ -1,4 +1,4 @@
-"""Row order: detects an input sorted by a column that is not released unchanged, and shuffles it.
+"""Rows to release and their order: excludes and suppresses records, and shuffles an input that is sorted.
 
 In a file sorted by income, the position of a row reveals its income, whatever values are released.
 """
@@ -10,13 +10,48 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal import secret
-from shoal.errors import DataError
+from shoal import progress, secret
+from shoal.errors import DataError, rows_kept
+from shoal.flow.classes.suppress import suppressed
 from shoal.flow.evidence.receipt import Receipt
 from shoal.flow.stages.sorted_rows import sorted_by
-from shoal.flow.stages.values import subjects_of
+from shoal.flow.stages.values import complete_rows, only_rows, subjects_of
 from shoal.recipe.recipe import Recipe
 from shoal.types import Release, Table
+
+
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """The records to release.
+
+    Attributes
+    ----------
+    rows
+        Their row numbers in the input; None: all rows.
+    left_out
+        Number of records excluded because a quasi-identifier is missing.
+    suppressed
+        Number of records dropped because they would cost the most.
+    """
+
+    rows: NDArray[np.int64] | None = field(default=None, repr=False)
+    left_out: int = 0
+    suppressed: int = 0
+
+
+def kept_rows(table: Table, recipe: Recipe) -> Kept:
+    """Return the records that a recipe releases: without incomplete ones, and without those that it suppresses."""
+    complete = complete_rows(table, recipe)
+    left_out = 0 if complete is None else len(table) - len(complete)
+    if not recipe.suppress:
+        return Kept(complete, left_out)
+    progress.stage("Suppress")
+    with rows_kept(complete):
+        rows = np.flatnonzero(~suppressed(only_rows(table, complete), recipe))
+    count = len(table) - left_out - len(rows)
+    if not count:
+        return Kept(complete, left_out)
+    return Kept(rows if complete is None else complete[rows], left_out, count)
 
 
 @dataclass(frozen=True, eq=False)

@@ -222,6 +222,8 @@ def done(account: Run, *, external: bool) -> list[tuple[str, str]]:
         said = _WEIGHTS[str(recipe.get("release_weight", "class"))]
         rows.append(("Weights", said.format(weight=folded(recipe["weight"]))))
     rows.append(("Missing values", _MISSING[str(recipe.get("when_missing", "category"))]))
+    if account.suppressed:
+        rows.append(("Suppressed", _SUPPRESSED.format(count=counted(account.suppressed, "record"))))
     return rows if external else rows + _inside(account)
 
 
@@ -230,6 +232,10 @@ _WEIGHTS = {
     "record": "{weight} is released as it is; no mean and no class depends on it.",
     "none": "Means of classes are weighted by {weight}, which is removed.",
 }
+_SUPPRESSED = (
+    "{count}, of the people who would have cost the most: not released. Quasi-identifiers alone decided. Every loss, "
+    "risk and level of this report is over the records that are released."
+)
 _MERGED = " Strata that were too small were merged with the nearest, and released as one."
 
 

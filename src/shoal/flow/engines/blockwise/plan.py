@@ -76,6 +76,8 @@ def _of_classes(recipe: Recipe, engine: Engine) -> list[str]:
         faults.append("steer is not supported, because it needs all records in memory. Leave it out.")
     if recipe.small_strata == "merge":
         faults.append("small_strata must be 'refuse', got 'merge'. Merge small strata beforehand.")
+    if recipe.suppress:
+        faults.append(f"suppress is not supported, because it needs all records. Leave it out, or {engine.instead}.")
     if recipe.deadline is not None:
         faults.append("a deadline is not supported. Leave it out, or choose effort = fast.")
     return faults
