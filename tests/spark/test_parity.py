@@ -231,3 +231,16 @@ def test_any_frame_is_audited_and_attacked(spark: Any) -> None:
     assert found["homogeneity"].verdict != "not_run"
     assert found["unique_columns"].succeeded
     assert "rows have no order" in found["linkage"].sentence
+
+
+def test_only_short_rows_come_in_batches_of_any_size(spark: Any) -> None:
+    from shoal.flow.engines.spark.frames import batches_by_rows
+
+    key = "spark.sql.execution.arrow.maxBytesPerBatch"
+    usual = spark.conf.get(key, None)
+    numbers = spark.createDataFrame([(1, 2.0)], "a long, b double")
+    with batches_by_rows(numbers):
+        assert spark.conf.get(key) == str(2**31 - 1)
+    assert spark.conf.get(key, None) == usual
+    with batches_by_rows(numbers.selectExpr("a", "cast(b as string) as b")):
+        assert spark.conf.get(key, None) == usual

@@ -37,6 +37,7 @@ def protect_frame_on_spark(
     form: str = "parquet",
     force: bool = False,
     side_files: SideFiles = NOTHING,
+    folder: Path | None = None,
 ) -> Protected:
     """Protect a DataFrame; the audited output and all side files appear together, or none of them."""
     into = _output(output, scratch, form, force=force)
@@ -59,7 +60,7 @@ def protect_frame_on_spark(
                 )
                 side_files.write_proof(papers, run, proof)
 
-        done = protect_on_spark(frame, recipe, into, rows, finish=finish)
+        done = protect_on_spark(frame, recipe, into, rows, folder=folder, finish=finish)
     return Protected(done.data, recipe, done.run)
 
 
@@ -85,6 +86,7 @@ def protect_tables_on_spark(
             output=target.removeprefix(PREFIX) if target.startswith(PREFIX) else f"{target.rstrip('/')}/",
             force=force,
             side_files=side_files,
+            folder=None if source.startswith(PREFIX) else local_path(source),
         )
     return done if path is None else replace(done, data=dataset_of(Place(path), None))  # the session may have ended
 

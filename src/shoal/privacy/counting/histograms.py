@@ -92,7 +92,7 @@ class Histograms:
         counts = self.counts if len(at) == len(self.even) else self.counts[np.repeat(~self.even, self.distinct)]
         after = np.repeat(np.arange(len(at)) * (int(counts.max(initial=0)) + 1), distinct)
         keys = after - counts
-        keys.sort()  # classes keep their positions
+        keys.sort(kind="stable")  # classes keep their positions: merging runs is much faster here
         return Uneven(at, after - keys, begins, distinct, self.classes.sizes[at])
 
     @cached_property

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal import registry
-from shoal.flow.engines.spark.frames import arrow_schema, over, quoted
+from shoal.flow.engines.spark.frames import Rows, arrow_schema, over, quoted
 from shoal.flow.engines.spark.input import input_of
 from shoal.flow.gate.attacks import as_released, run_attacks, with_parsed
 from shoal.flow.stages.row_digests import occurrences
@@ -44,7 +44,7 @@ def attack_on_spark(original: DataFrame, released: DataFrame, recipe: Recipe) ->
 
     def times(names: Sequence[str]) -> NDArray[np.int64]:
         own = sample.select(list(names))
-        parts = over(released.select(*map(quoted, names)), lambda data: occurrences(own, [data], names))
+        parts = over(Rows(released.select(*map(quoted, names))), lambda data: occurrences(own, [data], names))
         return np.asarray(np.sum(parts, axis=0), np.int64)
 
     case = Case(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -47,6 +48,8 @@ class WrittenFrame:
         For each column of rounded values the step they must be multiples of.
     content
         The digest that the columns released unchanged have in the input; None: it is not compared.
+    folder
+        The written files, if this process can read them.
     """
 
     frame: DataFrame = field(repr=False)
@@ -55,6 +58,7 @@ class WrittenFrame:
     hidden: tuple[str, ...] = ()
     resolutions: Mapping[str, Step | str] = field(default_factory=dict)
     content: int | None = None
+    folder: Path | None = None
 
 
 def audit_written(written: WrittenFrame, promise: Promise) -> Audited:
@@ -74,7 +78,7 @@ def audit_written(written: WrittenFrame, promise: Promise) -> Audited:
     wanted = wanted_for(there, written.schema, written.resolutions, promise)
     unchanged = [one.name for one in written.schema.columns if one.role in UNCHANGED and one.name in there]
     wanted = replace(wanted, columns=tuple(dict.fromkeys([*wanted.columns, *unchanged])))
-    parts = parts_of(written.frame, wanted, written.hidden)
+    parts = parts_of(written.frame, wanted, written.hidden, written.folder)
     if parts.records != written.records:
         raise GuaranteeError(
             f"The output has {parts.records:,} rows, but {written.records:,} were released. Nothing was published."

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from shoal.flow.engines.spark.frames import over, quoted
+from shoal.flow.engines.spark.frames import Rows, over, quoted
 from shoal.flow.stages.row_digests import row_digests
 
 if TYPE_CHECKING:
@@ -35,5 +35,5 @@ class Content(NamedTuple):
 def contents(frame: DataFrame, names: Sequence[str]) -> Content:
     """Return the number of rows of a DataFrame, and the digest of some columns."""
     names = list(names)
-    parts = over(frame.select(*map(quoted, names)), lambda data: (data.num_rows, content_of(data, names)))
+    parts = over(Rows(frame.select(*map(quoted, names))), lambda data: (data.num_rows, content_of(data, names)))
     return Content(sum(rows for rows, _ in parts), sum(digest for _, digest in parts) % 2**64)

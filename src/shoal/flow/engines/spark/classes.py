@@ -19,6 +19,7 @@ from shoal.flow.engines.blockwise.encoding import encoding_of
 from shoal.flow.engines.blockwise.facts import Facts
 from shoal.flow.engines.blockwise.method import Whole, way_to_partition
 from shoal.flow.engines.blockwise.unite import united_classes
+from shoal.flow.engines.spark.frames import Rows
 from shoal.flow.engines.spark.input import Input, StoredRecords
 from shoal.flow.engines.spark.plan import SPARK
 from shoal.flow.engines.spark.release import ReleaseBlock
@@ -48,17 +49,17 @@ class FormedOnSpark:
     note: str
 
 
-def form_on_spark(plan: Plan, facts: Facts, table: Input, frame: DataFrame, scratch: Scratch) -> FormedOnSpark:
+def form_on_spark(plan: Plan, facts: Facts, table: Input, rows: Rows, scratch: Scratch) -> FormedOnSpark:
     """Form and release the classes of a DataFrame that has the same rows whenever it is read."""
     if isinstance(plan.method, Blocks):  # rows have no order by which equal records could be told apart
         plan = replace(plan, method=replace(plan.method, whole=True))
     stored = StoredRecords(table, facts)
-    encoded = encoding_of(plan, facts, partial(stored.over, frame))
+    encoded = encoding_of(plan, facts, partial(stored.over, rows))
     release = ReleaseBlock(plan, facts, encoded)
     demanding = plan.recipe.t is not None or bool(plan.requirements)
     stores, notes, seeds = [], [], []
     for strata, records, rng in _strata(plan, facts, encoded.like()):
-        store = SparkStore(frame, records, replace(stored, strata=strata), release, scratch, demanding)
+        store = SparkStore(rows, records, replace(stored, strata=strata), release, scratch, demanding)
         how, note = way_to_partition(
             plan, encoded.like(), records if strata is None or len(strata) == 1 else 1, rng, SPARK
         )

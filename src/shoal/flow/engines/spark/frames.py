@@ -8,6 +8,8 @@ from __future__ import annotations
 import itertools
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -19,7 +21,7 @@ from shoal.flow.stages.row_digests import row_digests
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-    from pyspark.sql.types import StructType
+    from pyspark.sql.types import DataType, StructType
 
 T = TypeVar("T")
 
@@ -31,10 +33,51 @@ _EACH = 2_000  # … so many for each group, if possible: short pieces cost more
 _BYTES = 1 << 27  # but no more than these
 _FILE = 1_000_000  # rows of a released file, about
 _SEVERAL, _TOGETHER = 16, 4  # a task has a group of its own, or about 4 where there are many
+_BATCH_BYTES, _UNLIMITED = "spark.sql.execution.arrow.maxBytesPerBatch", str(2**31 - 1)
 
 
-def over(frame: DataFrame, work: Callable[[pa.Table], T]) -> list[T]:
-    """Return what a function returns for each part of a DataFrame, in any order; it must not depend on the parts.
+@contextmanager
+def batches_by_rows(frame: DataFrame) -> Iterator[None]:
+    """Let Spark limit the rows, but not the bytes, of what it hands to Python inside the block.
+
+    To limit the bytes, Spark adds up the buffers of all columns after every row, which takes longer than the copying.
+    A DataFrame with text keeps the limit: its rows can be of any length.
+    """
+    if not all(_is_short(one.dataType) for one in frame.schema):
+        yield
+        return
+    conf = frame.sparkSession.conf
+    before = conf.get(_BATCH_BYTES, None)
+    conf.set(_BATCH_BYTES, _UNLIMITED)
+    try:
+        yield
+    finally:
+        if before is None:
+            conf.unset(_BATCH_BYTES)
+        else:
+            conf.set(_BATCH_BYTES, before)
+
+
+def _is_short(kind: DataType) -> bool:
+    """Tell whether all values of a type take the same few bytes."""
+    from pyspark.sql.types import BooleanType, DateType, NumericType, TimestampNTZType, TimestampType
+
+    return isinstance(kind, (NumericType, BooleanType, DateType, TimestampType, TimestampNTZType))
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows for functions on workers: a DataFrame, and what makes the batches of the rows from those of the DataFrame.
+
+    These are the same, unless the DataFrame names files that workers read.
+    """
+
+    frame: DataFrame
+    opened: Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]] = iter
+
+
+def over(rows: Rows, work: Callable[[pa.Table], T]) -> list[T]:
+    """Return what a function returns for each part of some rows, in any order; it must not depend on the parts.
 
     Raises
     ------
@@ -42,28 +85,29 @@ def over(frame: DataFrame, work: Callable[[pa.Table], T]) -> list[T]:
         The first that the function raised.
     """
 
+    opened = rows.opened
+
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for table in gathered(batches):
+        for table in gathered(opened(batches)):
             yield pa.record_batch([pa.array([pickle.dumps(tried(work, table))], pa.binary())], ["found"])
 
-    found = frame.mapInArrow(run, "found binary").toArrow()
+    found = rows.frame.mapInArrow(run, "found binary").toArrow()
     return [result_of(pickle.loads(one)) for one in found.column(0).to_pylist()]
 
 
-def changed(
-    frame: DataFrame, work: Callable[[pa.Table], pa.Table], schema: pa.Schema, size: int | None = None
-) -> DataFrame:
-    """Return a DataFrame whose parts are what a function makes of those of another; of about `size` bytes, if given."""
+def changed(rows: Rows, work: Callable[[pa.Table], pa.Table], schema: pa.Schema, size: int | None = None) -> DataFrame:
+    """Return a DataFrame whose parts are what a function makes of parts of rows; of about `size` bytes, if given."""
+    opened = rows.opened
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for table in gathered(batches, most=size or _BYTES):
+        for table in gathered(opened(batches), most=size or _BYTES):
             yield from _outside(work(table), schema).to_batches()
 
-    return frame.mapInArrow(run, spark_schema(frame, schema))
+    return rows.frame.mapInArrow(run, spark_schema(rows.frame, schema))
 
 
 def grouped(
-    frame: DataFrame,
+    rows: Rows,
     assign: Callable[[pa.Table], tuple[pa.Table, NDArray[np.int32]]],
     groups: int,
     work: Callable[[int, pa.Table], pa.Table],
@@ -75,10 +119,10 @@ def grouped(
     packed, many at a time: Spark would take them apart cell by cell. The number of tasks follows from the number of
     groups: Spark would join tasks by their bytes, and a group takes time, not space.
     """
-    rows = min(max(_EACH * groups, _ROWS), _MOST)
+    most, opened = min(max(_EACH * groups, _ROWS), _MOST), rows.opened
 
     def spread(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for table in gathered(batches, rows):
+        for table in gathered(opened(batches), most):
             records, number = assign(table)
             if records.num_rows:
                 yield from _sent(records, number)
@@ -86,9 +130,9 @@ def grouped(
     def run(key: tuple[pa.Scalar, ...], table: pa.Table) -> pa.Table:
         return _outside(work(int(key[0].as_py()), unpacked(table.column(1))), schema)
 
-    sent = frame.mapInArrow(spread, "number int, records binary")
+    sent = rows.frame.mapInArrow(spread, "number int, records binary")
     sent = sent.repartition(max(min(groups, _SEVERAL), -(-groups // _TOGETHER)), "number")
-    return sent.groupBy("number").applyInArrow(run, spark_schema(frame, schema))
+    return sent.groupBy("number").applyInArrow(run, spark_schema(rows.frame, schema))
 
 
 def _sent(records: pa.Table, number: NDArray[np.int32]) -> Iterator[pa.RecordBatch]:
@@ -114,7 +158,7 @@ def unpacked(column: pa.ChunkedArray) -> pa.Table:
     return pa.concat_tables([pa.ipc.open_stream(one.as_buffer()).read_all() for one in column])
 
 
-def in_order_of_digests(frame: DataFrame, names: Sequence[str], records: int, schema: pa.Schema) -> DataFrame:
+def in_order_of_digests(rows: Rows, names: Sequence[str], records: int, schema: pa.Schema) -> DataFrame:
     """Return some columns of packed records, the rows in the order of a digest of these cells.
 
     So neither a row's position nor its file tells anything that the row does not.
@@ -131,7 +175,7 @@ def in_order_of_digests(frame: DataFrame, names: Sequence[str], records: int, sc
         return ties.sort_by([(FACTS, "ascending"), *((name, "ascending") for name in plain)]).drop_columns([FACTS])
 
     shown = pa.schema([schema.field(name) for name in names])
-    return grouped(frame.select(quoted(RECORDS)), assign, files, arrange, shown)
+    return grouped(rows, assign, files, arrange, shown)
 
 
 def spark_schema(frame: DataFrame, schema: pa.Schema) -> StructType:

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from shoal.errors import SchemaError, listing, raise_all
 from shoal.flow.engines.blockwise.facts import STRATUM, Facts, complete
-from shoal.flow.engines.spark.frames import PREFIX, RECORDS, arrow_schema, over, unpacked
+from shoal.flow.engines.spark.frames import PREFIX, RECORDS, Rows, arrow_schema, over, unpacked
 from shoal.parameters import unknown
 from shoal.recipe.recipe import Recipe
 from shoal.schema.kinds import kind_of_field
@@ -101,11 +101,11 @@ class StoredRecords:
             found = found.filter(pa.array(np.isin(found.column(STRATUM).to_numpy(), list(self.strata))))
         return found if found.num_rows else None
 
-    def over(self, frame: DataFrame, work: Callable[[pa.Table], T]) -> list[T]:
+    def over(self, rows: Rows, work: Callable[[pa.Table], T]) -> list[T]:
         """Return what a function returns for the stored records of each part of the packed rows of the input."""
 
         def one(table: pa.Table) -> list[T]:
             stored = self.of(unpacked(table.column(RECORDS)))
             return [] if stored is None else [work(stored)]
 
-        return [found for part in over(frame, one) for found in part]
+        return [found for part in over(rows, one) for found in part]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -12,7 +13,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.errors import GuaranteeError
-from shoal.flow.engines.spark.frames import FACTS, grouped, quoted, result_of, tried
+from shoal.flow.engines.spark.frames import FACTS, batches_by_rows, grouped, quoted, result_of, tried
+from shoal.flow.engines.spark.row_groups import rows_of
 from shoal.flow.stages.parts import Distribution, Wanted
 from shoal.flow.stages.row_digests import row_digests
 
@@ -35,6 +37,7 @@ class SparkParts:
     distributions: Mapping[str, tuple[pa.ChunkedArray, NDArray[np.int64]]] = field(repr=False)
     unique: Mapping[str, int]
     orders: Mapping[str, pa.Array] = field(default_factory=dict)  #: Spark has no ordered categories
+    folder: Path | None = None
 
     def map(self, work: Callable[[pa.Table], T]) -> list[T]:
         """Return what a function returns for each part, computed on the workers.
@@ -54,15 +57,17 @@ class SparkParts:
         def one(_: int, part: pa.Table) -> pa.Table:
             return pa.table({FACTS: pa.array([pickle.dumps((part.num_rows, tried(work, part)))], pa.binary())})
 
-        rows = self.frame.select(*map(quoted, (*self.wanted.columns, *self.hidden)))
-        told = grouped(rows, assign, count, one, pa.schema([pa.field(FACTS, pa.binary())])).toArrow()
+        rows = rows_of(self.frame.select(*map(quoted, (*self.wanted.columns, *self.hidden))), self.folder)
+        schema = pa.schema([pa.field(FACTS, pa.binary())])
+        with batches_by_rows(rows.frame):
+            told = grouped(rows, assign, count, one, schema).toArrow()
         found = [(seen, result_of(one)) for seen, one in map(pickle.loads, told.column(0).to_pylist())]
         if sum(seen for seen, _ in found) != self.records:
             raise GuaranteeError("Not every row of the DataFrame was seen: it changes while it is read.")
         return [result for _, result in found]
 
 
-def parts_of(frame: DataFrame, wanted: Wanted, hidden: tuple[str, ...] = ()) -> SparkParts:
+def parts_of(frame: DataFrame, wanted: Wanted, hidden: tuple[str, ...] = (), folder: Path | None = None) -> SparkParts:
     """Count what concerns a whole DataFrame, and return it in parts.
 
     Parameters
@@ -73,13 +78,14 @@ def parts_of(frame: DataFrame, wanted: Wanted, hidden: tuple[str, ...] = ()) -> 
         What to read and count.
     hidden
         Columns of people or weights that are not released.
+    folder
+        The Parquet files that the DataFrame reads as they are, if any.
     """
     distributions = {name: _distribution(frame, name) for name in wanted.counted}
     unique = {key: _unique(frame, names, distributions) for key, names in wanted.unique.items()}
     counts = next((counts for _, counts in distributions.values()), None)
-    return SparkParts(
-        frame, wanted, hidden, frame.count() if counts is None else int(counts.sum()), distributions, unique
-    )
+    records = frame.count() if counts is None else int(counts.sum())
+    return SparkParts(frame, wanted, hidden, records, distributions, unique, folder=folder)
 
 
 def _hash(names: Sequence[str]) -> Column:

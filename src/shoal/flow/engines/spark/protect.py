@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import reduce
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,11 +20,12 @@ from shoal.flow.engines.blockwise.record import Sampled
 from shoal.flow.engines.spark.audit import WrittenFrame, audit_written
 from shoal.flow.engines.spark.checks import contents
 from shoal.flow.engines.spark.classes import FormedOnSpark, form_on_spark
-from shoal.flow.engines.spark.frames import RECORDS, changed, in_order_of_digests, over, quoted, unpacked
+from shoal.flow.engines.spark.frames import RECORDS, Rows, changed, in_order_of_digests, over, quoted, unpacked
 from shoal.flow.engines.spark.input import Input, input_of
 from shoal.flow.engines.spark.plan import refuse_on_spark
 from shoal.flow.engines.spark.publish import Output, Staged
 from shoal.flow.engines.spark.release import ORIGINAL
+from shoal.flow.engines.spark.row_groups import packed_rows, rows_of
 from shoal.flow.engines.spark.scratch import Scratch
 from shoal.flow.engines.spark.survey import Surveyed, survey_on_spark
 from shoal.flow.gate.attacks import attack_release
@@ -58,6 +60,7 @@ def protect_on_spark(
     output: Output,
     scratch: Scratch,
     *,
+    folder: Path | None = None,
     finish: Callable[[SparkRun], None] = lambda run: None,
 ) -> SparkRun:
     """Protect a DataFrame; the audited output becomes visible as a whole, or not at all.
@@ -72,6 +75,8 @@ def protect_on_spark(
         Where the release goes.
     scratch
         Where rows are written between passes. It holds original values, and is emptied afterwards.
+    folder
+        The Parquet files that the DataFrame reads as they are, if any.
     finish
         Called when the output is audited, before it is visible: for files that appear with it.
     """
@@ -80,7 +85,7 @@ def protect_on_spark(
         progress.stage("Read")
         table = input_of(frame, recipe)
         table, frame = _needed(table, frame)
-        surveyed = survey_on_spark(frame, table, scratch)
+        surveyed = survey_on_spark(rows_of(frame, folder), table, scratch)
         facts, summary = surveyed.facts, surveyed.summary
         plan = make_plan(recipe, table.schema, summary)
         progress.stage("Partition")
@@ -88,13 +93,14 @@ def protect_on_spark(
         progress.stage("Write")
         rows = reduce(lambda one, other: one.unionByName(other), formed.rows)
         released = formed.release.example(table.arrow)
-        shown = in_order_of_digests(rows, formed.release.columns.names(), facts.records, released)
+        packed = _packed(formed.rows, scratch)
+        shown = in_order_of_digests(packed, formed.release.columns.names(), facts.records, released)
         with output.staged(shown, scratch) as staged:
             progress.stage("Audit")
-            sample = _Sample.of(rows, staged.frame, formed, table)
+            sample = _Sample.of(packed, staged.frame, formed, table)
             partition = Partition((Block(recipe.quasi, sample.labels, by_value=formed.together),), formed.note)
             promise = promise_of(recipe, partition)
-            audited = _audited(_opened(rows, released), staged.frame, formed, promise, surveyed)
+            audited = _audited(_opened(rows, released), staged, formed, promise, surveyed)
             run = sample.sampled(formed, facts).run(partition)
             attempts = _attacked(sample, staged.frame, formed, facts, audited.audit.unchanged)
             audit = replace(audited.audit, attacker=formed.atoms.attacker(promise))
@@ -115,17 +121,16 @@ def _needed(table: Input, frame: DataFrame) -> tuple[Input, DataFrame]:
     return Input(Schema(kept), arrow, table.recipe), frame.select(*map(quoted, names))
 
 
-def _audited(
-    rows: DataFrame, published: DataFrame, formed: FormedOnSpark, promise: Promise, surveyed: Surveyed
-) -> Audited:
+def _audited(rows: DataFrame, staged: Staged, formed: FormedOnSpark, promise: Promise, surveyed: Surveyed) -> Audited:
     """Audit the output as written: with people and weights where k counts them, and then as others see it."""
     release, facts = formed.release, surveyed.facts
     steps = {name: one for name, one in release.encoded.resolutions.items() if isinstance(one, (Step, str))}
-    shown = WrittenFrame(published, release.columns, facts.records, (), steps, surveyed.content)
+    published = staged.frame
+    shown = WrittenFrame(published, release.columns, facts.records, (), steps, surveyed.content, staged.folder)
     if not release.hidden:
         return audit_written(shown, promise)
     names = [*release.columns.names(), *release.hidden]
-    with_hidden = replace(shown, frame=rows.select(*map(quoted, names)), hidden=release.hidden)
+    with_hidden = replace(shown, frame=rows.select(*map(quoted, names)), hidden=release.hidden, folder=None)
     audited = audit_written(with_hidden, promise)
     audit_written(shown, replace(promise, counted=None, persons=(), hidden_figures=False))
     if contents(rows, release.columns.names()) != contents(published, release.columns.names()):
@@ -143,9 +148,9 @@ class _Sample:
     names: dict[str, pa.ChunkedArray]  #: the different cells of confidential categories, of all records
 
     @classmethod
-    def of(cls, rows: DataFrame, published: DataFrame, formed: FormedOnSpark, table: Input) -> _Sample:
+    def of(cls, rows: Rows, published: DataFrame, formed: FormedOnSpark, table: Input) -> _Sample:
         """Collect the sample."""
-        found = pa.concat_tables(over(rows.select(quoted(RECORDS)), _in_sample))
+        found = pa.concat_tables(over(rows, _in_sample))
         columns, recipe = formed.release.columns, table.recipe
         before = {one.name: found.column(ORIGINAL + one.name) for one in formed.release.encoded.columns}
         kept = {one.name: found.column(one.name) for one in columns.columns if one.name not in before}
@@ -171,9 +176,16 @@ def _in_sample(table: pa.Table) -> pa.Table:
     return rows.filter(rows.column(CLASS).is_valid())
 
 
+def _packed(frames: list[DataFrame], scratch: Scratch) -> Rows:
+    """Return the packed rows of all stores."""
+    if len(frames) == 1:
+        return packed_rows(frames[0], scratch)
+    return Rows(reduce(lambda one, other: one.unionByName(other), frames).select(quoted(RECORDS)))
+
+
 def _opened(rows: DataFrame, schema: pa.Schema) -> DataFrame:
     """Return packed rows as rows."""
-    return changed(rows.select(quoted(RECORDS)), lambda table: unpacked(table.column(RECORDS)), schema)
+    return changed(Rows(rows.select(quoted(RECORDS))), lambda table: unpacked(table.column(RECORDS)), schema)
 
 
 def _attacked(
@@ -188,7 +200,7 @@ def _attacked(
             if unchanged is not None and unchanged.unique == 0 and set(names) <= set(unchanged.columns):
                 return np.full(len(shown), 2)  # or more
             some = shown.select(list(names))
-            parts = over(published.select(*map(quoted, names)), lambda data: occurrences(some, [data], names))
+            parts = over(Rows(published.select(*map(quoted, names))), lambda data: occurrences(some, [data], names))
             return np.asarray(np.sum(parts, axis=0), np.int64)
 
         everything = AllRecords(

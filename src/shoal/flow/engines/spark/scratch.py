@@ -23,6 +23,9 @@ class Scratch(Protocol):
         With `rows`, a file has no more than these: a row may hold many packed records, and a file is read as a whole.
         """
 
+    def folder(self, frame: DataFrame) -> Path | None:
+        """Return the folder of a DataFrame that was written here; None: this process cannot reach it."""
+
     def remove(self, frame: DataFrame) -> None:
         """Remove a DataFrame that was written here."""
 
@@ -31,6 +34,9 @@ class Scratch(Protocol):
 
     def close(self) -> None:
         """Remove everything that was written here and is not kept."""
+
+
+_NO_DICTIONARY = {"parquet.enable.dictionary": "false"}  # it would hash megabytes of packed records, in vain
 
 
 class FolderScratch:
@@ -45,10 +51,14 @@ class FolderScratch:
     def written(self, frame: DataFrame, rows: int = 0) -> DataFrame:
         """Write a DataFrame, and return it as it was written."""
         path = f"{self._root}/{next(self._names)}"
-        frame.write.option("maxRecordsPerFile", rows).parquet(for_spark(path))
+        frame.write.options(maxRecordsPerFile=rows, **_NO_DICTIONARY).parquet(for_spark(path))
         found = self._spark.read.parquet(for_spark(path))
         self._paths[id(found)] = path
         return found
+
+    def folder(self, frame: DataFrame) -> Path | None:
+        """Return the folder of a DataFrame that was written here."""
+        return local_path(self._paths[id(frame)])
 
     def remove(self, frame: DataFrame) -> None:
         """Remove a DataFrame that was written here."""
@@ -82,6 +92,10 @@ class TableScratch:
         found = self._spark.table(name)
         self._tables[id(found)] = name
         return found
+
+    def folder(self, frame: DataFrame) -> Path | None:
+        """Return None: only the catalog knows where a table is."""
+        return None
 
     def remove(self, frame: DataFrame) -> None:
         """Drop a table that was written here."""

@@ -19,9 +19,10 @@ from shoal.flow.engines.blockwise.encoding import Encoded
 from shoal.flow.engines.blockwise.facts import STRATUM
 from shoal.flow.engines.blockwise.method import Whole
 from shoal.flow.engines.blockwise.unite import BlockAtoms, atoms_of_block
-from shoal.flow.engines.spark.frames import BLOCK, FACTS, RECORDS, grouped, packed, quoted, unpacked
+from shoal.flow.engines.spark.frames import BLOCK, FACTS, RECORDS, Rows, grouped, packed, quoted, unpacked
 from shoal.flow.engines.spark.input import StoredRecords
 from shoal.flow.engines.spark.release import ReleaseBlock
+from shoal.flow.engines.spark.row_groups import packed_rows
 from shoal.flow.engines.spark.scratch import Scratch
 from shoal.kernels.refine.blockwise import Points, Work
 from shoal.types import Role
@@ -73,7 +74,7 @@ class SparkStore:
         The packed records with their classes after a round; after the last, the released rows.
     """
 
-    frame: DataFrame
+    frame: Rows
     records: int
     stored: StoredRecords
     release: ReleaseBlock
@@ -84,7 +85,7 @@ class SparkStore:
     together: bool = True
     atoms: Atoms = field(default_factory=Atoms)
     rows: DataFrame | None = None
-    _source: DataFrame | None = None
+    _source: Rows | None = None
     _assign: Callable[[pa.Table], tuple[pa.Table, NDArray[np.int32]]] = field(init=False)
     _count: int = 1
 
@@ -115,7 +116,7 @@ class SparkStore:
             records = records.set_column(at, CLASS, pa.array(labels)).drop_columns([BLOCK])
             return records, assign(np.empty(0), labels.astype(np.int32))
 
-        self._source, self._assign, self._count = self.rows, move, count
+        self._source, self._assign, self._count = packed_rows(self.rows, self.scratch), move, count
 
     def group_strata(self) -> None:
         """Let every stratum be a block."""

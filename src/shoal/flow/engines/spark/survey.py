@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import pyarrow as pa
 
@@ -12,16 +12,23 @@ from shoal import secret
 from shoal.errors import DataError, Nowhere, rows_kept
 from shoal.flow.engines.blockwise.facts import STRATUM, SUBJECT, Facts, facts_of
 from shoal.flow.engines.spark.checks import content_of
-from shoal.flow.engines.spark.frames import FACTS, RECORDS, changed, packed, quoted, result_of, tried
+from shoal.flow.engines.spark.frames import (
+    FACTS,
+    RECORDS,
+    Rows,
+    batches_by_rows,
+    changed,
+    packed,
+    quoted,
+    result_of,
+    tried,
+)
 from shoal.flow.engines.spark.input import Input
+from shoal.flow.engines.spark.row_groups import packed_rows
 from shoal.flow.engines.spark.scratch import Scratch
 from shoal.flow.plan.promise import UNCHANGED
 from shoal.flow.stages.summary import Summary, Tally, value_tallies
 from shoal.types import Role
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
 
 _SIZE, _ROWS = 1 << 22, 16  # bytes of packed rows, and how many such are in a file
 
@@ -49,13 +56,13 @@ class Surveyed(NamedTuple):
         A digest of the cells that are released unchanged.
     """
 
-    rows: DataFrame
+    rows: Rows
     facts: Facts
     summary: Summary
     content: int
 
 
-def survey_on_spark(frame: DataFrame, table: Input, scratch: Scratch) -> Surveyed:
+def survey_on_spark(rows: Rows, table: Input, scratch: Scratch) -> Surveyed:
     """Read a DataFrame once: check its cells, gather its facts, and pack its rows.
 
     Raises
@@ -86,11 +93,12 @@ def survey_on_spark(frame: DataFrame, table: Input, scratch: Scratch) -> Surveye
     whole.facts.key = key
 
     def pack(data: pa.Table) -> pa.Table:
-        rows = data.select(table.arrow.names).cast(table.arrow)
-        return pa.table({RECORDS: [packed(rows)], FACTS: [pickle.dumps(tried(part, rows))]})
+        some = data.select(table.arrow.names).cast(table.arrow)
+        return pa.table({RECORDS: [packed(some)], FACTS: [pickle.dumps(tried(part, some))]})
 
     schema = pa.schema([pa.field(RECORDS, pa.binary()), pa.field(FACTS, pa.binary())])
-    kept = scratch.written(changed(frame, pack, schema, _SIZE), _ROWS)
+    with batches_by_rows(rows.frame):
+        kept = scratch.written(changed(rows, pack, schema, _SIZE), _ROWS)
     for one in kept.select(quoted(FACTS)).toArrow().column(0).to_pylist():
         _merge(whole, result_of(pickle.loads(one)), recipe.k)
     facts = whole.facts
@@ -101,7 +109,7 @@ def survey_on_spark(frame: DataFrame, table: Input, scratch: Scratch) -> Surveye
         column.sort_categories()
     facts.stratum_of = {key: at for at, key in enumerate(sorted(facts.stratum_of, key=repr))}
     summary = replace(facts.summary(), values=whole.values, people=_people(whole, table))
-    return Surveyed(kept, facts, summary, whole.content)
+    return Surveyed(packed_rows(kept, scratch), facts, summary, whole.content)
 
 
 def _few_people(facts: Facts, stored: dict[str, pa.Array], k: int) -> dict[int, set[bytes]]:
