@@ -134,7 +134,7 @@ class Recipe(RecipeFields):
         rest = dict(self.set) if isinstance(self.set, Mapping) else {}
         given = [name for name in _OLD if name in rest]
         own = _parameters_of(self.method) if given and not self.searches else ()
-        old = {"refine": ("effort", self.refine)} if self.refine in EFFORTS else {}
+        old: dict[str, tuple[str, Any]] = {"refine": ("effort", self.refine)} if self.refine in EFFORTS else {}
         old |= {f"set.{name}": (_OLD[name], rest.pop(name)) for name in given if name not in own}
         if isinstance(self.blocks, (list, tuple)) and self.blocks:
             old["blocks"] = ("attribute_blocks", self.blocks)
