@@ -77,6 +77,7 @@ _EXTRAS: dict[str, dict[str, Any]] = {
     "subjects": {"subject": "person"},
     "households": {"together": "home"},
     "strata": {"strata": ["region"]},
+    "recoded": {"recode": {"c": {"interval": 2, "top": 5000}, "secret": {"top": 6}}},
 }
 
 

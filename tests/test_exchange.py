@@ -80,6 +80,20 @@ def test_an_exchange_within_a_class_changes_nothing_that_is_published(
     assert skipped <= compared / 3
 
 
+@pytest.mark.parametrize("release", RELEASES)
+def test_recoded_records_are_exchanged_like_others(release: str, tmp_path: Path) -> None:
+    rng, compared = np.random.default_rng(1), 0
+    for at, flavour in enumerate(FLAVOURS):
+        case = Case("auto", release, flavour, "recoded", k=2 + at % 3, n=30, seed=at)
+        table = made["table_of"](case)
+        done, before = published(case, table, tmp_path)
+        for names, i, j in islice(made["pairs"](table, done, rng), 2):
+            _, after = published(case, made["exchanged"](table, made["moved"](case, names), i, j), tmp_path)
+            assert [name for name in before if before[name] != after[name]] == [], (case, i, j)
+            compared += 1
+    assert compared >= len(FLAVOURS)
+
+
 DEMANDS: dict[str, dict[str, Any]] = {
     "t": {"t": 0.3},
     "p": {"require": {"p": 2}},

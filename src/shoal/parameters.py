@@ -62,8 +62,8 @@ class Param:
         A value as TOML.
     option, metavar
         Command-line option, if it is not named like the field; the form of its value.
-    inner
-        Class that declares the names inside a table.
+    inner, each
+        Class that declares the names inside a table, or inside each entry of a table.
     check
         Further check: a function of name and value that yields sentences without the owner's name.
     short
@@ -86,6 +86,7 @@ class Param:
     option: str = ""
     metavar: str = ""
     inner: type | None = None
+    each: type | None = None
     check: Callable[[str, Any], Iterable[str]] | None = None
     short: tuple[tuple[Any, Any], ...] = ()
     usual: str = ""

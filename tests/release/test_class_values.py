@@ -84,6 +84,7 @@ def test_an_outlier_moves_the_mean_only_and_the_mean_has_the_least_sse() -> None
     for release in ("centroid", "trimmed_mean", "median"):
         done = shoal.protect(table, quasi=["pay"], k=10, method="mdav", release=release, exact_means=True)
         read = done.readings.to_dict()
+        assert read["sse_partition"] == pytest.approx(lost.get("centroid", (read["sse"],))[0])
         lost[release] = read["sse"], float(np.abs(values - done.data["pay"].to_numpy()).sum())
         assert done.audit.holds
     assert lost["centroid"][0] < lost["trimmed_mean"][0] < lost["median"][0]

@@ -9,7 +9,7 @@ import math
 import re
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar
 
@@ -65,8 +65,9 @@ class Evidence(Attack):
             return Attempt.not_run(self.key, "It needs the evidence of the release.")
         if case.truth is None or case.rows is None:
             return Attempt.not_run(self.key, case.why_no_rows)
+        evidence, case = case.evidence, replace(case, original=case.original.as_read)  # losses are of these values
         hidden = list(_hidden(case))[:_COLUMNS]
-        tests = _Tests(case, _Fields.of(case.evidence))
+        tests = _Tests(case, _Fields.of(evidence))
         found = [one for name in hidden if (one := self._of(tests, name)) is not None]
         if not found:
             return Attempt.not_run(self.key, "It needs a column that the release hides, with several candidates.")

@@ -194,6 +194,24 @@ def orders(option: str, given: Iterable[str]) -> dict[str, list[str]]:
     return {name: list(names(text)) for name, text in pairs(option, given).items()}
 
 
+def recodes(option: str, given: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Parse recodings, each ``column=name:value,…``; breaks are separated by colons.
+
+    >>> recodes("--recode", ["age=top:90,bottom:15", "pay=breaks:0:1000:5000"])
+    {'age': {'top': 90, 'bottom': 15}, 'pay': {'breaks': [0, 1000, 5000]}}
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for name, text in pairs(option, given, last=True).items():
+        parts = [part.partition(":") for part in names(text)]
+        found[name] = {
+            how.strip(): [_number(end.strip()) for end in value.split(":")]
+            if how.strip() == "breaks"
+            else _number(value)
+            for how, _, value in parts
+        }
+    return found
+
+
 def order_weight(option: str, given: str) -> float | str:
     """Parse the weight of the position in a stream: a number, or ``keep``."""
     try:
@@ -348,6 +366,7 @@ _READERS: dict[str, tuple[Any, Callable[[str, Any], Any]]] = {
     "kinds": (list[str], partial(pairs, last=True)),
     "taxonomies": (list[str], pairs),
     "orders": (list[str], orders),
+    "recode": (list[str], recodes),
     "categories": (list[str], orders),
     "order_weight": (str, order_weight),
     "attribute_weights": (list[str], partial(values, last=True)),

@@ -109,7 +109,9 @@ def summary_of(output: str) -> Iterator[None]:
         raise EngineError(f"{output}: was written and audited, but the summary could not be printed.") from None
 
 
-def print_schema(schema: Schema, partition: Partition, release: str, weight: str = "record") -> None:
+def print_schema(
+    schema: Schema, partition: Partition, release: str, weight: str = "record", recoded: Collection[str] = ()
+) -> None:
     """Print the role and kind of each column, and how it is released."""
     made = {name for block in partition.blocks if block.values is not None for name in block.attributes}
     made_by = registry.load("release", release)
@@ -124,6 +126,7 @@ def print_schema(schema: Schema, partition: Partition, release: str, weight: str
         known["strata"] = "as it is; merged ones as one"
     fates = {c.name: known.get(c.role, "as it is") for c in schema.columns}
     fates |= dict.fromkeys(made, "as the method computes it")
+    fates |= {name: f"{'recoded' if fates[name] == 'as it is' else f'recoded; {fates[name]}'}" for name in recoded}
     rows = [(c.name, c.role.value, c.kind.value, fates[c.name]) for c in schema.columns]
     print_table("Columns", ("Column", "Role", "Kind", "Released as"), shortened(rows))
 
@@ -321,6 +324,8 @@ def _print_readings(readings: Readings, written: Callable[[Reading], str]) -> No
 def _meaning(room: str, reading: Reading) -> str:
     if reading.name.endswith("_partition"):
         return "The same for the partition, with exact means, before rounding."
+    if reading.name.endswith("_recoding"):
+        return "The part that recoding alone loses, before classes are formed."
     return registry.summary(room, reading.measure)
 
 

@@ -25,6 +25,7 @@ from shoal.flow.protect.row_order import kept_rows, lined_up, rows_in
 from shoal.flow.stages.batch_tables import schema_of_batches
 from shoal.flow.stages.batches import Batches, batches_of, files_of, first_file, read_whole
 from shoal.flow.stages.read import is_textual, schema_for
+from shoal.flow.stages.recode import recoded
 from shoal.flow.stages.row_digests import occurrences
 from shoal.locations import Place
 from shoal.memory import ceiling
@@ -111,6 +112,10 @@ def _is_large(asked: AttackRequest) -> bool:
 
 def _sampled_case(asked: AttackRequest) -> Case:
     """Read an original and its release in batches, match their rows, and return a sample of whole classes."""
+    if asked.recipe.recode:
+        raise ParameterError(
+            "attack: the original of a release with recode must fit into memory, and does not. Raise --memory."
+        )
     before, after = (batches_of(one, _text_of(one, asked)) for one in asked.places)
     schema = schema_of_batches(before, asked.recipe)
     _refuse_without_quasi(schema, after.arrow.names)
@@ -167,7 +172,9 @@ def _moved_in(sample: MatchedSample) -> bool | None:
 def case_of(asked: AttackRequest) -> Case:
     """Read the tables of a request and match their rows."""
     data, dialect = _read(asked.original, asked)
-    original = Table(data, schema_for(data, asked.recipe, dialect), dialect)
+    original = recoded(Table(data, schema_for(data, asked.recipe, dialect), dialect), asked.recipe)
+    if original.before is not None:
+        original = replace(original, before=with_parsed(original.before, exact=True))
     tables = tuple(_released(one, original, asked) for one in asked.released)
     _refuse_without_quasi(original.schema, tables[0].data.column_names)
     rows, why = _matched(original, tables[0], asked)

@@ -110,11 +110,9 @@ class Numeric(Encoder):
             return self.decode(means, resolution=resolution).take(pa.array(labels))
         return self._beyond_floats(means, labels, resolution).take(pa.array(labels))
 
-    def exact_means(
-        self, labels: NDArray[np.int64], weights: NDArray[np.float64] | None, trim: float = 0.0
-    ) -> pa.DictionaryArray:
-        """Return for each record the (weighted, trimmed) mean of its class, with that of each class in memory once."""
-        return pa.DictionaryArray.from_arrays(pa.array(labels), pa.array(self._means(labels, weights, trim)))
+    def exact_means(self, labels: NDArray[np.int64], weights: NDArray[np.float64] | None) -> pa.DictionaryArray:
+        """Return for each record the (weighted) mean of its class, with the mean of each class in memory once."""
+        return pa.DictionaryArray.from_arrays(pa.array(labels), pa.array(self._means(labels, weights, 0.0)))
 
     def _means(
         self, labels: NDArray[np.int64], weights: NDArray[np.float64] | None, trim: float

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 from shoal.parameters import UNSET, Checked, Param
 from shoal.recipe import contents
+from shoal.recipe.recodes import Recode, recodes
 from shoal.recipe.settings import VERSION, Settings
 
 COLUMNS, PRIVACY, METHOD, TEXT, OUTPUT = "Columns", "Privacy", "Method", "Text format", "Output"
@@ -173,6 +174,13 @@ class RecipeFields(Settings):
         "Categories of a column from lowest to highest; makes it ordinal", check=contents.order,
         group=COLUMNS, example='{ school = ["primary", "secondary"] }', option="--order", metavar="COLUMN=A,B,…",
         see="[Orders](recipe.md#orders)",
+    )] = field(default_factory=dict)
+    recode: Annotated[Mapping[str, Mapping[str, Any]], Param(
+        "Recode a column first: top, bottom, interval, breaks or level", check=recodes, each=Recode, group=COLUMNS,
+        example="{ age = { top = 90 }, income = { interval = 500 } }", metavar="COLUMN=HOW",
+        more="Numbers and dates take `top`, `bottom`, `top_as`, `bottom_as`, and `interval` or `breaks`; categories "
+        "with a taxonomy take `level`. Options are written as income=interval:500,top:9000.",
+        see="[Recoding](recode.md)",
     )] = field(default_factory=dict)
     attribute_weights: Annotated[Mapping[str, float], Param(
         "Factor of squared distances in a quasi-identifier", check=contents.weights, group=METHOD,

@@ -31,6 +31,8 @@ def _object(cls: type) -> dict[str, Any]:
 def _property(declared: Declared) -> dict[str, Any]:
     param = declared.param
     found = _of(declared.kind) if param.inner is None else _object(param.inner)
+    if param.each is not None:
+        found["additionalProperties"] = _object(param.each)
     limits = {"minimum": param.low, "exclusiveMinimum": param.above, "maximum": param.high}
     limits["exclusiveMaximum"] = param.below
     found |= {name: limit for name, limit in limits.items() if limit is not None}

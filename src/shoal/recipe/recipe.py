@@ -293,6 +293,7 @@ class _Optional(TypedDict, total=False):
     kinds: Table
     taxonomies: Mapping[str, Mapping[str, Any] | str]
     orders: Mapping[str, Sequence[Any]]
+    recode: Mapping[str, Mapping[str, Any]]
     attribute_weights: Mapping[str, float]
     when_missing: str
     suppress: float

@@ -171,6 +171,19 @@ def _digits(recipe: Recipe) -> Iterator[str]:
         )
 
 
+def _recoded(recipe: Recipe) -> Iterator[str]:
+    """Check the columns that are recoded: only those that are released, and not under a claim about originals."""
+    refused = {Role.IDENTIFIER: "it is removed", Role.SUBJECT: "it is removed", Role.WEIGHT: "it is a weight"}
+    for name in recipe.recode:
+        if (role := recipe.roles.get(name)) in refused:
+            yield f"recode names {name!r}, which cannot be recoded: {refused[role]}. Remove it from recode."
+    if recipe.recode and recipe.epsilon is not None and recipe.claim == "original":
+        yield (
+            "recode is not possible where claim = original: bounds limit values there. Leave out recode, or recode the "
+            "table first."
+        )
+
+
 def _takes(recipe: Recipe) -> tuple[str, ...]:
     """Return the fields that the release takes, without loading it: verifiers read recipes, too."""
     return registry.says("release", recipe.release, "takes") or ()
@@ -203,5 +216,5 @@ def _changed(recipe: Recipe, role: Role) -> str:
 
 RULES: tuple[Rule, ...] = (
     some_quasi, weighted_quasi, rounded, _roles, _closeness, _counted, _together, _households, _strata, _blocks,
-    _required, _repeated, _noise, _noisy_columns, _digits, _reviewed,
+    _required, _repeated, _noise, _noisy_columns, _digits, _reviewed, _recoded,
 )  # fmt: skip

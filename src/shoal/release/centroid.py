@@ -18,6 +18,7 @@ from shoal.types import (
     Block,
     Numbers,
     Partition,
+    PlacedAttribute,
     Points,
     Release,
     Resolution,
@@ -87,17 +88,19 @@ class ClassValues(Checked, Releaser):
         weights: NDArray[np.float64] | None,
         resolutions: Mapping[str, Resolution],
     ) -> dict[str, pa.Array]:
-        """Return the columns that rounding changed, with all their digits: the loss of the partition itself."""
+        """Return the exact means of columns that are released otherwise: the loss of the partition itself."""
         rounded = {name for name, resolution in resolutions.items() if resolution is not None}
+        if self.trimmed:
+            rounded = {a.name for a in points.attributes if isinstance(a, PlacedAttribute)}
         found: dict[str, pa.Array] = {}
         for block in partition.blocks:
             inside = points.only(block.attributes)
             if block.values is None:
                 numbers = [a for a in inside.attributes if a.name in rounded]
                 found |= {
-                    a.name: a.exact_means(block.labels, weights, self.trimmed)
+                    a.name: a.exact_means(block.labels, weights)
                     if isinstance(a, Averaged)
-                    else a.centroid(block.labels, weights, resolution=None, trim=self.trimmed)
+                    else a.centroid(block.labels, weights, resolution=None)
                     for a in numbers
                 }
             else:

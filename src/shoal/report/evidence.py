@@ -221,7 +221,7 @@ def published(readings: Readings, release: str, records: int) -> Readings:
     """
     if records < FEWEST:
         return Readings(())
-    kept = printed(readings, release).readings
+    kept = [one for one in printed(readings, release).readings if not one.name.endswith("_recoding")]
     exact = {reading.name: reading.value for reading in readings.readings}
     return Readings(
         tuple(replace(one, value=coarse(exact[one.name], records, _scale(one, records), one.goal)) for one in kept)

@@ -128,10 +128,8 @@ class Numbers(PlacedAttribute, Protocol):
 class Averaged(Numbers, Protocol):
     """A numeric attribute whose class means are known with all their digits."""
 
-    def exact_means(
-        self, labels: NDArray[np.int64], weights: NDArray[np.float64] | None, trim: float = 0.0
-    ) -> pa.DictionaryArray:
-        """Return for each record the (weighted, trimmed) mean of its class, with that of each class in memory once."""
+    def exact_means(self, labels: NDArray[np.int64], weights: NDArray[np.float64] | None) -> pa.DictionaryArray:
+        """Return for each record the (weighted) mean of its class, with the mean of each class in memory once."""
 
 
 @dataclass(frozen=True, eq=False)

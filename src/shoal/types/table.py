@@ -157,6 +157,7 @@ class Table:
     data: pa.Table = field(repr=False)  # a repr must never show a cell
     schema: Schema
     dialect: Dialect | None = None
+    before: Table | None = field(default=None, repr=False)  #: the same rows before columns were recoded
     cache: dict[tuple[str, tuple[str, ...], Any], Any] = field(
         default_factory=dict, init=False, repr=False
     )  #: parsed and computed columns; a table made from this one starts without them
@@ -174,6 +175,11 @@ class Table:
         found: T = self.cache[key]
         return found
 
+    @property
+    def as_read(self) -> Table:
+        """The table before columns were recoded."""
+        return self if self.before is None else self.before
+
     def changed(self, data: pa.Table, names: Set[str]) -> Table:
         """Return the table with other cells in some columns; cached results on the others are kept."""
         found = replace(self, data=data)
@@ -184,7 +190,8 @@ class Table:
         """Return some of the rows, or all in another order; text cells are not parsed again."""
         import pyarrow as pa
 
-        found = replace(self, data=self.data.take(positions))
+        before = None if self.before is None else self.before.rows(positions)
+        found = replace(self, data=self.data.take(positions), before=before)
         for key, column in list(self.cache.items()):
             if key[0] == PARSED and not pa.types.is_dictionary(column.type):
                 found.cache[key] = column.take(positions)

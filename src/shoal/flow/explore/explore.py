@@ -31,6 +31,7 @@ from shoal.flow.plan.feasibility import demands, of_demands, unmet
 from shoal.flow.plan.release_traits import covers_originals
 from shoal.flow.protect.files import keep_apart
 from shoal.flow.stages.read import open_source, read_table, schema_for
+from shoal.flow.stages.recode import recoded
 from shoal.flow.stages.values import complete_rows, only_rows
 from shoal.locations import Place
 from shoal.recipe.fields import ATTACKERS
@@ -156,7 +157,8 @@ def explore_frame(frame: Any, recipe: Recipe, asked: Explore) -> Explored:
     data, unread = Frame().read(index_as_columns(frame, (*recipe.identifier, *recipe.columns(Role.SUBJECT)))[0])
     if covers_originals(recipe):
         return _without_cells(data.num_rows, (*data.column_names, *unread), recipe, asked, until)
-    return _explore(Table(data, schema_for(data, recipe, None, unread)), recipe, asked, until)
+    table = Table(data, schema_for(data, recipe, None, unread))
+    return _explore(recoded(table, recipe), recipe, asked, until)
 
 
 def explore_file(
@@ -196,7 +198,7 @@ def _of_file(source: Place, recipe: Recipe, asked: Explore) -> Explored:
     """Read the table and try settings on it."""
     until = deadline(asked.seconds)
     if not covers_originals(recipe):
-        return _explore(read_table(source, recipe, textual=False), recipe, asked, until)
+        return _explore(recoded(read_table(source, recipe, textual=False), recipe), recipe, asked, until)
     data, _ = open_source(source, recipe.text).read(source.at)
     return _without_cells(data.num_rows, data.column_names, recipe, asked, until)
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -22,16 +24,28 @@ from shoal.flow.classes.improve import certify, in_order_of_values
 from shoal.flow.plan.plan import Plan, make_plan
 from shoal.flow.plan.release_traits import with_origins
 from shoal.flow.protect.replay import replayed
-from shoal.flow.stages.encode import confidential_columns, weights_in
+from shoal.flow.stages.encode import confidential_columns, encode, weights_in
 from shoal.flow.stages.losses import loss_readings
-from shoal.flow.stages.measure import compared, measures, of_partition, read_measures
+from shoal.flow.stages.measure import RECODING, compared, measures, of_partition, read_measures, recoding_readings
 from shoal.flow.stages.summary import summarise
 from shoal.flow.stages.values import named, people_in, read_as_missing, refuse_codes
 from shoal.flow.stages.versions import versions
 from shoal.partition._shared import blocks_by_correlation
 from shoal.points.before_and_after import Compared
 from shoal.recipe.recipe import Recipe
-from shoal.types import Comparison, Points, Readings, Release, Role, Run, Table, with_columns, without_unused
+from shoal.types import (
+    Attribute,
+    Comparison,
+    Points,
+    Reading,
+    Readings,
+    Release,
+    Role,
+    Run,
+    Table,
+    with_columns,
+    without_unused,
+)
 from shoal.types.protocols import Sink
 
 
@@ -55,15 +69,16 @@ def anonymise(plan: Plan, table: Table) -> Run:
     released, left = _released(made, weights)
     released = replace(released, subject_exact=recipe.subject_exact, replays=replayed(plan, table, made))
     released = with_released_weights(released, made.table, recipe, partition)
-    scaled = _scaled(made, left, released)
+    before = _before_recoding(made, table)
+    scaled = _scaled(made, left, released, before)
     done = Run(
         recipe.to_dict(),
         recipe.to_toml(),
         recipe.fingerprint,
         table.schema,
         partition,
-        partial(_comparison, replace(made, points=_NO_POINTS), left, scaled),
-        loss_readings(scaled),
+        partial(_comparison, replace(made, points=_NO_POINTS), left, scaled, before),
+        Readings((*loss_readings(scaled).readings, *_of_recoding(made, before))),
         released,
         ledger=released.ledger,
         versions=versions(),
@@ -78,11 +93,38 @@ def anonymise(plan: Plan, table: Table) -> Run:
 def measured(run: Run) -> Run:
     """Return a run with every measure, including slow ones, for a report."""
     comparison = in_order_of_values(run.comparison)
-    readings = (*read_measures(comparison, measures()).readings, *of_partition(comparison))
+    recoding = (one for one in run.readings.readings if one.name.endswith(RECODING))
+    readings = (*read_measures(comparison, measures()).readings, *of_partition(comparison), *recoding)
     return replace(run, compared=lambda: comparison, readings=Readings(readings))
 
 
-def _scaled(made: Formed, left: pa.Table, released: Release) -> Compared:
+class _Before(NamedTuple):
+    """Quasi-identifiers before they were recoded: losses are measured against these."""
+
+    typed: Table
+    attributes: Sequence[Attribute]
+    recoded: frozenset[str]
+
+
+def _before_recoding(made: Formed, table: Table) -> _Before:
+    """Return the quasi-identifiers as they were read; those of the formed table if none of them was recoded."""
+    quasi = frozenset(table.schema.names(Role.QUASI)) & made.plan.recipe.recode.keys()
+    if not quasi or table.before is None:
+        return _Before(made.typed, made.attributes, frozenset())
+    assert len(table.before) == len(table)
+    typed, attributes = encode(table.before, table.schema.names(Role.QUASI), missing=made.plan.missing)
+    return _Before(typed, attributes, quasi)
+
+
+def _of_recoding(made: Formed, before: _Before) -> tuple[Reading, ...]:
+    """Return the loss of recoding alone, as if every record were released as recoded."""
+    if not before.recoded:
+        return ()
+    columns = [made.typed.data.column(one.name) for one in before.attributes]
+    return recoding_readings(loss_readings(Compared(before.attributes, columns)))
+
+
+def _scaled(made: Formed, left: pa.Table, released: Release, before: _Before) -> Compared:
     """Return the columns to compare, and what is known of them: exact means, and scales from forming classes."""
     exact = None if released.exact is None else {name: _column(values) for name, values in released.exact.items()}
     points, recipe = made.points, made.plan.recipe
@@ -91,17 +133,21 @@ def _scaled(made: Formed, left: pa.Table, released: Release) -> Compared:
         and not recipe.attribute_weights
         and recipe.epsilon is None  # bounds change scales
     )
-    footings = {name: points.footings[places[0]] for name, places in points.places.items()} if as_compared else {}
-    return Compared(made.attributes, [left.column(one.name) for one in made.attributes], exact, footings)
+    footings = {
+        name: points.footings[places[0]]
+        for name, places in points.places.items()
+        if as_compared and name not in before.recoded
+    }
+    return Compared(before.attributes, [left.column(one.name) for one in made.attributes], exact, footings)
 
 
 _NO_POINTS = Points(np.zeros((0, 0)))  # a comparison needs none, and they are large
 
 
-def _comparison(made: Formed, left: pa.Table, scaled: Compared) -> Comparison:
+def _comparison(made: Formed, left: pa.Table, scaled: Compared, before: _Before) -> Comparison:
     recipe = made.plan.recipe
     return replace(
-        compared(made.attributes, made.table.schema, made.typed.data, left, scaled=scaled),
+        compared(before.attributes, before.typed.schema, before.typed.data, left, scaled=scaled),
         strata=made.strata,
         confidential=confidential_columns(made.table),
         seed=recipe.seed,

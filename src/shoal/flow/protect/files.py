@@ -20,6 +20,7 @@ from shoal.flow.evidence.receipt import Digest, Receipt
 from shoal.flow.plan.declared_output import declared_table
 from shoal.flow.plan.release_traits import chooses_by_key, covers_originals, deals_by_key, refuse_noise
 from shoal.flow.stages.read import is_textual, open_source, read_table, schema_for
+from shoal.flow.stages.recode import recoded
 from shoal.locations import Place, Url
 from shoal.parameters import build
 from shoal.recipe.recipe import Recipe
@@ -198,14 +199,14 @@ def _refuse_nothing_to_repeat(receipt: Receipt, recipe: Recipe) -> None:
 
 
 def read_file(place: Place, recipe: Recipe, *, textual: bool) -> Table:
-    """Read the table to protect, for a text or other output; as the recipe declares it if the claim needs that.
+    """Read the table to protect, recoded, for a text or other output; as declared if the claim needs that.
 
     In that case a text output follows the recipe, whatever the input looks like.
     """
     from shoal.io.sources.csv import Csv
 
     if not covers_originals(recipe):
-        return read_table(place, recipe, textual=textual)
+        return recoded(read_table(place, recipe, textual=textual), recipe)
     refuse_noise(recipe, registry.load("partition", recipe.method))
     settings = recipe.text if is_textual(place) or not textual else {}
     data, dialect = open_source(place, settings).read(place.at, names=recipe.quasi)
@@ -214,14 +215,14 @@ def read_file(place: Place, recipe: Recipe, *, textual: bool) -> Table:
 
 
 def read_frame(frame: Any, recipe: Recipe) -> tuple[Table, pa.Table]:
-    """Return a frame as a table (as declared, if the claim needs that), and its columns in Arrow."""
+    """Return a frame as a recoded table (as declared, if the claim needs that), and its columns in Arrow."""
     import narwhals as nw
 
     from shoal.io.sources.frame import Frame
 
     if not covers_originals(recipe):
         data, unread = Frame().read(frame)
-        return Table(data, schema_for(data, recipe, None, unread)), data
+        return recoded(Table(data, schema_for(data, recipe, None, unread)), recipe), data
     refuse_noise(recipe, registry.load("partition", recipe.method))
     data, unread = Frame().read(frame)
     native: nw.DataFrame[Any] = nw.from_native(frame, eager_only=True)

@@ -25,6 +25,7 @@ from shoal.flow.evidence.receipt import Digest, Receipt, of_path, of_table, rece
 from shoal.flow.gate.attacks import attack_release, note_on_order, notes_in
 from shoal.flow.gate.gate import gate
 from shoal.flow.gate.read_back import check_metadata, hand_over, read_back, with_released_metadata
+from shoal.flow.gate.recoded import check_recoded
 from shoal.flow.plan.engine import engine_for
 from shoal.flow.plan.estimate import LONG
 from shoal.flow.plan.plan import Plan
@@ -316,6 +317,7 @@ def protect_frame(
     if release.apart is not None:
         leaving = replace(leaving, apart=replace(release.apart, data=FrameSource().read(second)[0]))
     audit = gate(leaving, promise_of(recipe, run.partition))
+    check_recoded(leaving, recipe.recode, table.schema, as_written=plan.release.as_written)
     about = check_metadata(data.schema, leaving, keep=keep_metadata, whole=whole_lists(recipe, table))
     attempts = attack_release(table, leaving, recipe.to_dict(), keep_metadata=keep_metadata)
     ordered = (order.note,) if order.note else note_on_order(attempts, recipe.row_order)
@@ -370,16 +372,18 @@ def _as_frames(frame: Any, release: Release, table: Table, recipe: Recipe) -> tu
     averaged = weights if recipe.release_weight == "class" and release.apart is None else ()
     merged = recipe.strata if recipe.small_strata == "merge" else ()
     merged = tuple(n for n in merged if not release.data.column(n).equals(table.data.column(n)))
+    merged = tuple(dict.fromkeys((*merged, *(n for n in recipe.recode if n in left))))
     if release.apart is None or release.link is None:
         return FrameSink().write(
-            frame, release.data.select([*schema.names(Role.QUASI), *averaged, *merged]), gone
+            frame, release.data.select(list(dict.fromkeys((*schema.names(Role.QUASI), *averaged, *merged)))), gone
         ), None
     apart, link = release.apart, release.link
     confidential = schema.names(Role.CONFIDENTIAL)
     first = FrameSink().write(frame, release.data.select([link, *merged]), (*gone, *confidential))
     sorted_ = FrameSink().rows(frame, apart.origins[confidential[0]])
     others = [column.name for column in schema.columns if column.name not in confidential]
-    second = FrameSink().write(sorted_, apart.data.select([link]), others)
+    recoded = (n for n in recipe.recode if n in confidential)
+    second = FrameSink().write(sorted_, apart.data.select([link, *recoded]), others)
     return first, FrameSink().in_order(second, apart.data.column_names)
 
 
@@ -428,7 +432,7 @@ def protect_file(
         progress.stage("Read")
         whole = read_file(source, recipe, textual=sink.textual)
         if earlier is not None:
-            refuse_other_input(earlier, digest_at(source.at, whole.data))
+            refuse_other_input(earlier, digest_at(source.at, whole.as_read.data))
         kept = kept_rows(whole, recipe)
         table = only_rows(whole, kept.rows)
         order = order_rows(table, kept.rows, recipe, is_frame=False, repeat=earlier)
@@ -447,7 +451,8 @@ def protect_file(
         progress.stage("Audit")
         leaving = _read_back(release, hidden)
         audit = gate(leaving, promise_of(recipe, run.partition))
-        about = check_metadata(whole.data.schema, leaving, hidden, keep=keep_metadata, whole=lists)
+        check_recoded(leaving, recipe.recode, table.schema, as_written=plan.release.as_written)
+        about = check_metadata(whole.as_read.data.schema, leaving, hidden, keep=keep_metadata, whole=lists)
         attempts = attack_release(table, leaving, recipe.to_dict(), notes_in(hidden), keep_metadata=keep_metadata)
         notes = (*recipe.notes, *((order.note,) if order.note else note_on_order(attempts, recipe.row_order)), *about)
         run = replace(run, checked=audit, left_out=kept.left_out, suppressed=kept.suppressed)
@@ -457,7 +462,7 @@ def protect_file(
             side_files.write_report(papers, measured(run))
         if side_files.evidence is not None or side_files.receipt is not None:
             names = (target.name, "" if second is None else second.name)
-            receipt = _receipt(run, plan, table, order, lambda: digest_at(source.at, whole.data))
+            receipt = _receipt(run, plan, table, order, lambda: digest_at(source.at, whole.as_read.data))
             proof = Proof.of_files(leaving, tuple(zip(names, hidden, strict=False)), receipt)
             side_files.write_proof(papers, run, proof)
     confidential = None if release.apart is None else release.apart.data

@@ -121,7 +121,7 @@ def _decision(table: Table, recipe: Recipe, *, is_frame: bool) -> tuple[bool, st
         return recipe.row_order == "shuffle", ""
     if recipe.claim == "original":
         return True, "The rows were shuffled, because their order in the input shows ranks, which ε does not cover."
-    name = sorted_by(table, recipe)
+    name = sorted_by(table.as_read, recipe)
     if name is None:
         return False, ""
     if is_frame:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from shoal.points.before_and_after import Compared
 
 AnyMeasure = Measure | CombinedMeasure
+RECODING = "_recoding"  #: end of the names of readings of recoding alone
 _OF_PARTITION = ("il_sse", "sse")  # readings that are also taken for exact means
 
 
@@ -152,3 +153,8 @@ def partition_readings(partition: Comparison) -> tuple[Reading, ...]:
     """Read the loss of a comparison with exact means as that of the partition."""
     read = read_measures(partition, measures(only=_OF_PARTITION))
     return tuple(replace(read.reading(name), short=f"{name}_partition") for name in _OF_PARTITION)
+
+
+def recoding_readings(recoded: Readings) -> tuple[Reading, ...]:
+    """Return the loss of a table that was only recoded, under names of its own."""
+    return tuple(replace(recoded.reading(name), short=f"{name}{RECODING}") for name in _OF_PARTITION)

@@ -20,7 +20,7 @@ _PARSED = (Role.QUASI, Role.CONFIDENTIAL, Role.WEIGHT)  # roles whose cells are 
 
 
 def sorted_by(table: Table, recipe: Recipe) -> str | None:
-    """Return the first masked, removed or confidential column by which the rows are sorted, if any.
+    """Return the first masked, recoded, removed or confidential column by which the rows are sorted, if any.
 
     Of the pairs of neighbouring rows that differ in it, of at least 20, at least 95 % increase or at least 95 %
     decrease. Pairs with a missing value do not count.
@@ -29,12 +29,16 @@ def sorted_by(table: Table, recipe: Recipe) -> str | None:
 
 
 def order_columns(table: Table, recipe: Recipe) -> list[str]:
-    """Return the masked, removed and confidential columns of a table."""
+    """Return the masked, recoded, removed and confidential columns of a table."""
     roles = {Role.QUASI, Role.IDENTIFIER, Role.SUBJECT, Role.CONFIDENTIAL}
     if recipe.release_weight != "record":
         roles.add(Role.WEIGHT)
     there = set(table.data.column_names)
-    return [column.name for column in table.schema.columns if column.role in roles and column.name in there]
+    return [
+        column.name
+        for column in table.schema.columns
+        if (column.role in roles or column.name in recipe.recode) and column.name in there
+    ]
 
 
 def _is_sorted(table: Table, name: str) -> bool:

@@ -107,7 +107,9 @@ def only_rows(table: Table, rows: NDArray[np.int64] | None) -> Table:
         return table
     data = table.data.take(rows)
     return replace(
-        table, data=with_columns(data, {name: without_unused(data.column(name)) for name in data.column_names})
+        table,
+        data=with_columns(data, {name: without_unused(data.column(name)) for name in data.column_names}),
+        before=None if table.before is None else only_rows(table.before, rows),
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from shoal import registry
 from shoal.display.words import counted, plain
 from shoal.report.charts.numbers import folded, joined, number
+from shoal.report.sections.recoded import recoding
 from shoal.report.sections.tables import dominated
 from shoal.types import Finding, Role, Run
 
@@ -215,6 +216,8 @@ def done(account: Run, *, external: bool) -> list[tuple[str, str]]:
         *_counting(recipe, external=external),
         *_closeness(recipe),
     ]
+    if recipe.get("recode"):
+        rows.append(("Recoded", _recoded(recipe["recode"])))
     if recipe.get("strata"):
         merged = recipe.get("small_strata") == "merge"
         rows.append(("Strata", f"Classes never cross {joined(recipe['strata'])}." + (_MERGED if merged else "")))
@@ -225,6 +228,11 @@ def done(account: Run, *, external: bool) -> list[tuple[str, str]]:
     if account.suppressed:
         rows.append(("Suppressed", _SUPPRESSED.format(count=counted(account.suppressed, "record"))))
     return rows if external else rows + _inside(account)
+
+
+def _recoded(columns: Mapping[str, Any]) -> str:
+    said = "; ".join(f"{folded(name)}: {plain(recoding(how))}" for name, how in columns.items())
+    return f"Before classes were formed, whatever the data are. {said}."
 
 
 _WEIGHTS = {

@@ -105,6 +105,8 @@ def _of_release(recipe: Recipe, engine: Engine, certify: bool, repeat: Path | No
         faults.append(f"release must be centroid, got {recipe.release!r}. Use centroid, or {engine.instead}.")
     if recipe.when_missing == "fill":
         faults.append("when_missing must be category or exclude, got 'fill'. Choose one of these.")
+    if recipe.recode:
+        faults.append(f"recode is not supported. Leave it out, recode the table first, or {engine.instead}.")
     if certify:
         faults.append("a bound on the loss needs all records in memory. Leave out --certify.")
     if repeat is not None:

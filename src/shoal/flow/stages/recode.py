@@ -1,0 +1,85 @@
+"""Recoding: limits, intervals and groups that a recipe declares, applied row by row before classes are formed.
+
+A recoding is a function of one value and of the recipe alone. So recoded records are exchanged like any others, and
+nothing about other records shows in a recoded value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from shoal.errors import SchemaError, ShoalError, raise_all
+from shoal.flow.stages.recoded_categories import grouped
+from shoal.flow.stages.recoded_moments import change_of_moments
+from shoal.flow.stages.recoded_numbers import change_of_numbers
+from shoal.flow.stages.values import as_values
+from shoal.parameters import unknown
+from shoal.recipe.recipe import Recipe
+from shoal.recipe.recodes import Recode, recode_of
+from shoal.types import Column, Kind, Schema, Table, in_one_piece, with_columns
+
+_NUMBERS = (Kind.CONTINUOUS, Kind.INTEGER)
+
+
+def recoded(table: Table, recipe: Recipe) -> Table:
+    """Return a table with the columns recoded that the recipe names; it keeps the table before as `before`.
+
+    Numbers and dates keep their kind and type: values beyond a limit become the limit or the declared value, others
+    the middle of their interval, for whole numbers and dates the lower of two middles. Missing values stay missing.
+    Categories become names of groups, and the taxonomy is cut off below these.
+
+    **Guarantee.** A recoded value depends on the value and the recipe only, and the order of rows stays.
+
+    Raises
+    ------
+    SchemaError, DataError
+        Once, for every column that does not fit its recoding.
+    """
+    if not recipe.recode:
+        return table
+    names = table.schema.names()
+    raise_all(SchemaError, [unknown("recode", "column", name, names) for name in recipe.recode if name not in names])
+    cells: dict[str, pa.ChunkedArray] = {}
+    columns = {column.name: column for column in table.schema.columns}
+    faults: dict[type[ShoalError], list[str]] = {}
+    for name, given in recipe.recode.items():
+        try:
+            cells[name], columns[name] = _recoded_column(table, name, recode_of(given))
+        except ShoalError as error:
+            faults.setdefault(type(error), []).append(str(error))
+    for kind, sentences in faults.items():
+        raise_all(kind, sentences)
+    return replace(table, data=with_columns(table.data, cells), schema=Schema(tuple(columns.values())), before=table)
+
+
+def _recoded_column(table: Table, name: str, how: Recode) -> tuple[pa.ChunkedArray, Column]:
+    column = table.schema[name]
+    if name not in table.data.column_names:
+        raise SchemaError(f"Column {name!r}: holds values of mixed types and cannot be recoded. Give it one type.")
+    if how.level is not None:
+        return grouped(table, column, how.level)
+    if column.kind not in (*_NUMBERS, Kind.DATETIME):
+        raise SchemaError(
+            f"Column {name!r}: limits and intervals are for numbers and dates, this column is {column.kind}. Give it a "
+            "taxonomy and recode it by level, or leave it out of recode."
+        )
+    values = as_values(name, table, exact=True)
+    values = values.cast(values.type.value_type) if pa.types.is_dictionary(values.type) else values
+    change_of = change_of_moments if column.kind is Kind.DATETIME else change_of_numbers
+    change = change_of(column, how, values.type)
+    return _kept_codes(table.data.column(name), _mapped(values, change)), column
+
+
+def _mapped(values: pa.ChunkedArray, change: Callable[[pa.Array], pa.Array]) -> pa.ChunkedArray:
+    """Apply a change to the distinct values of a column."""
+    coded = in_one_piece(values).dictionary_encode(null_encoding="mask")
+    return pa.chunked_array([change(coded.dictionary).take(coded.indices)])
+
+
+def _kept_codes(cells: pa.ChunkedArray, fresh: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Keep cells of the same type that are read as missing, such as −9 for a refusal."""
+    return pc.coalesce(fresh, cells) if cells.type == fresh.type else fresh

@@ -1,0 +1,272 @@
+"""Recoding: equal to its oracle, the same for every format and release, measured against originals, or refused."""
+
+from __future__ import annotations
+
+import json
+import runpy
+from collections.abc import Callable
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import shoal
+from shoal import registry
+from shoal.flow.gate.recoded import check_recoded
+from shoal.flow.stages.read import schema_for
+from shoal.flow.stages.recode import recoded
+from shoal.report.evidence import published
+from shoal.types import Release, Table
+
+oracle = runpy.run_path(str(Path(__file__).parents[2] / "oracles" / "recode.py"))["recode"]
+HOW: dict[str, dict[str, Any]] = {
+    "limits": {"top": 40, "bottom": -3},
+    "replaced limits": {"top": 40, "top_as": 47, "bottom": 0, "bottom_as": -9},
+    "interval": {"interval": 10},
+    "odd interval": {"interval": 7, "top": 33, "bottom": 4},
+    "limits at ends": {"interval": 10, "top": 40, "bottom": -10},
+    "breaks": {"breaks": [-10, 0, 25, 60]},
+}
+WORK = {"care": {"ward": ["nurse", "orderly"], "practice": ["doctor"]}, "food": {"kitchen": ["cook", "baker"]}}
+
+
+def recode(columns: dict[str, Any], how: dict[str, Any], **more: Any) -> pa.Table:
+    data = pa.table(columns)
+    recipe = shoal.Recipe(quasi=list(columns)[:1], recode=how, **more)
+    return recoded(Table(data, schema_for(data, recipe, None)), recipe).data
+
+
+@pytest.mark.parametrize("how", HOW.values(), ids=list(HOW))
+@pytest.mark.parametrize("kind", ["int", "float", "decimal", "float32", "uint8"])
+def test_numbers_equal_the_oracle_and_keep_their_type(how: dict[str, Any], kind: str) -> None:
+    rng = np.random.default_rng(1)
+    whole = rng.integers(0 if kind == "uint8" else -30, 90, 200)
+    if kind == "uint8" and "bottom_as" in how:
+        pytest.skip("no negative values")
+    values = {
+        "int": lambda: pa.array(whole),
+        "uint8": lambda: pa.array(whole, pa.uint8()),
+        "float": lambda: pa.array(np.round(rng.normal(20, 30, 200), 1)),
+        "float32": lambda: pa.array(np.round(rng.normal(20, 30, 200), 1), pa.float32()),
+        "decimal": lambda: pa.array([Decimal(int(one)) for one in whole], pa.decimal128(9, 0)),
+    }[kind]()
+    found = recode({"x": values}, {"x": how})["x"]
+    assert found.type == values.type
+    before = values.cast(pa.string()).to_pylist()
+    exact = [Decimal(one) for one in before]
+    expected = [float(oracle(one, whole=not kind.startswith("float"), **how)) for one in exact]
+    assert [float(one) for one in found.to_pylist()] == pytest.approx(expected, rel=1e-6)
+
+
+def test_a_tenth_is_a_tenth_and_missing_and_odd_values_stay() -> None:
+    found = recode({"x": [0.3, 0.7, 0.1, None, float("nan")]}, {"x": {"interval": 0.1}})["x"].to_pylist()
+    assert found[:4] == [0.35, 0.75, 0.15, None]
+    assert np.isnan(found[4])
+
+
+def test_dates_and_times_become_the_middle_of_their_period() -> None:
+    days = [date(1931, 5, 5), date(1980, 2, 29), date(2020, 12, 31), None]
+    found = recode({"x": days}, {"x": {"interval": "year", "bottom": "1940-01-01"}})["x"]
+    assert found.to_pylist() == [date(1940, 1, 1), date(1980, 7, 1), date(2020, 7, 1), None]
+    found = recode({"x": days}, {"x": {"interval": "month"}})["x"]
+    assert found.to_pylist() == [date(1931, 5, 16), date(1980, 2, 15), date(2020, 12, 16), None]
+    breaks = {"x": {"breaks": ["1930-01-01", "1950-01-01", "1999-12-31"]}}
+    assert recode({"x": days}, breaks)["x"].to_pylist() == [
+        date(1940, 1, 1),
+        date(1974, 12, 31),
+        date(1999, 12, 31),
+        None,
+    ]
+    moments = pa.array([datetime(2020, 5, 5, 13, 59), datetime(2024, 1, 1)], pa.timestamp("ms", "UTC"))
+    found = recode({"x": moments}, {"x": {"interval": "hour", "top": "2023-06-01T02:00:00+02:00"}})["x"]
+    assert found.to_pylist() == [datetime(2020, 5, 5, 13, 29, 59, 999000, UTC), datetime(2023, 6, 1, tzinfo=UTC)]
+
+
+def test_categories_become_groups_and_their_taxonomy_is_cut() -> None:
+    column = ["nurse", "cook", None, "doctor"]
+    data = pa.table({"work": column})
+    for level, expected in ((1, ["ward", "kitchen", None, "practice"]), (2, ["care", "food", None, "care"])):
+        recipe = shoal.Recipe(quasi=["work"], taxonomies={"work": WORK}, recode={"work": {"level": level}})
+        found = recoded(Table(data, schema_for(data, recipe, None)), recipe)
+        assert found.data["work"].to_pylist() == expected
+        assert found.before is not None
+        assert found.before.data["work"].to_pylist() == column
+        tree = found.schema["work"].taxonomy
+        assert tree is not None
+        assert tree.height == 3 - level
+    ragged = {"a": ["x"], "b": {"c": ["y"]}}
+    found = recode({"w": ["x", "y"]}, {"w": {"level": 1}}, taxonomies={"w": ragged})
+    assert found["w"].to_pylist() == ["a", "c"]
+
+
+def people(n: int = 60) -> pa.Table:
+    rng = np.random.default_rng(5)
+    return pa.table(
+        {
+            "age": rng.integers(0, 110, n),
+            "pay": np.round(rng.lognormal(7, 1, n), 2),
+            "work": rng.choice(["nurse", "orderly", "doctor", "cook", "baker"], n),
+            "sick": rng.integers(0, 40, n),
+            "visits": rng.integers(0, 40, n),
+            "job": rng.choice(["nurse", "orderly", "doctor", "cook", "baker"], n),
+        }
+    )
+
+
+RECIPE: dict[str, Any] = {
+    "quasi": ["age", "pay", "work"],
+    "confidential": ["sick"],
+    "k": 4,
+    "row_order": "keep",
+    "taxonomies": {"work": WORK, "job": WORK},
+    "recode": {
+        "age": {"top": 90, "bottom": 15},
+        "pay": {"interval": 500},
+        "work": {"level": 1},
+        "sick": {"top": 20},
+        "visits": {"breaks": [0, 10, 20]},
+        "job": {"level": 2},
+    },
+}
+RELEASES = [key for key in registry.keys("release") if key != "laplace"]
+
+
+@pytest.mark.parametrize("form", ["arrow", "pandas", ".csv", ".parquet"])
+@pytest.mark.parametrize("release", RELEASES)
+def test_no_release_shows_a_value_that_was_not_recoded(release: str, form: str, tmp_path: Path) -> None:
+    given = {**RECIPE, "release": release}
+    if form.startswith("."):
+        frame = people().to_pandas()
+        frame.to_csv(tmp_path / "in.csv", index=False)
+        source, target = tmp_path / "in.csv", tmp_path / f"out{form}"
+        shoal.protect(source, given, output=target)
+        read = pd.read_csv if form == ".csv" else pd.read_parquet
+        tables = [read(one) for one in tmp_path.glob(f"out*{form}")]
+    else:
+        done = shoal.protect(people() if form == "arrow" else people().to_pandas(), given)
+        tables = [
+            one if isinstance(one, pd.DataFrame) else one.to_pandas()
+            for one in (done.data, done.confidential)
+            if one is not None
+        ]
+    columns = {name: table[name] for table in tables for name in table.columns}
+    assert columns["age"].between(15, 90).all()
+    assert columns["sick"].max() == 20
+    assert set(columns["visits"]) == {4, 15, 20}
+    assert set(columns["job"]) == {"care", "food"}
+    assert set(columns["work"]) <= {"ward", "practice", "kitchen"}
+    if registry.load("release", release).as_written:
+        assert set(columns["pay"] % 500) == {250}
+
+
+def test_the_loss_is_against_originals_and_the_share_of_recoding_is_read(tmp_path: Path) -> None:
+    people().to_pandas().to_csv(tmp_path / "in.csv", index=False)
+    done = shoal.protect(tmp_path / "in.csv", RECIPE, output=tmp_path / "out.csv")
+    read = done.readings.to_dict()
+    compared = shoal.compare(tmp_path / "in.csv", tmp_path / "out.csv", recipe=RECIPE).to_dict()
+    assert read["il_sse"] == pytest.approx(compared["il_sse"], rel=1e-9)
+    alone = recode(
+        {name: people()[name] for name in people().column_names}, RECIPE["recode"], taxonomies=RECIPE["taxonomies"]
+    )
+    only = shoal.compare(people(), alone, columns=RECIPE["quasi"], recipe={**RECIPE, "recode": {}}).to_dict()
+    assert read["il_sse_recoding"] == pytest.approx(only["il_sse"], rel=1e-9)
+    assert 0 < read["il_sse_recoding"] < read["il_sse"]
+    without = shoal.protect(people(), {**RECIPE, "recode": {"visits": {"top": 9}}}).readings.to_dict()
+    assert "il_sse_recoding" not in without
+    assert "il_sse_recoding" in done.printed.to_dict()
+    public = published(done.readings, "centroid", 10_000).to_dict()
+    assert "il_sse" in public
+    assert "il_sse_recoding" not in public
+
+
+def test_t_is_audited_of_what_is_released() -> None:
+    done = shoal.protect(people(), {**RECIPE, "t": 0.3})
+    assert done.audit.holds
+    said = shoal.audit(done.data, quasi=RECIPE["quasi"], confidential=["sick"]).to_dict()
+    assert done.audit.to_dict()["confidential"]["sick"]["t"] == pytest.approx(said["confidential"]["sick"]["t"])
+    coarse = shoal.protect(people(), {**RECIPE, "recode": {**RECIPE["recode"], "sick": {"top": 1}}})
+    assert coarse.audit.to_dict()["confidential"]["sick"]["l_distinct"] <= 2
+
+
+def test_rows_sorted_by_a_recoded_column_are_shuffled(tmp_path: Path) -> None:
+    frame = people().to_pandas().sort_values("visits")
+    frame.to_csv(tmp_path / "in.csv", index=False)
+    given = {**RECIPE, "row_order": "auto"}
+    done = shoal.protect(tmp_path / "in.csv", given, output=tmp_path / "out.csv")
+    assert any("sorted by 'visits'" in note for note in done.notes)
+    done = shoal.protect(tmp_path / "in.csv", {**given, "recode": {}}, output=tmp_path / "plain.csv")
+    assert not any("sorted" in note for note in done.notes)
+
+
+def test_commands_report_evidence_attacks_and_verification(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Callable[..., Any]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    people(80).to_pandas().drop(columns=["work", "job"]).to_csv("in.csv", index=False)
+    typed = "protect in.csv -o out.csv --quasi age,pay --confidential sick --k 4 --row-order keep --report r.html "
+    typed += "--evidence e.json --receipt r.json --recode age=top:90,bottom:15 --recode visits=breaks:0:10:20"
+    done = run(*typed.split())
+    assert done.code == 0, done.err
+    assert "recoded; one value per class" in done.out
+    page = Path("r.html").read_text()
+    assert "values below 15 become 15, values above 90 become 90" in page
+    evidence = json.loads(Path("e.json").read_text())
+    recipe = {"age": {"top": 90, "bottom": 15}, "visits": {"breaks": [0, 10, 20]}}
+    assert evidence["recipe"]["recode"] == recipe
+    verified = run(*["verify", "e.json", "out.csv", "--receipt", "r.json", "--input", "in.csv"])
+    assert verified.code == 0, verified.err
+    attacks = shoal.attack("in.csv", "out.csv", {**evidence["recipe"]}).to_dict()["attacks"]
+    verdicts = {one["attack"]: one["verdict"] for one in attacks}
+    assert verdicts["algorithm"] == verdicts["linkage"] == "withstood"
+    values = json.loads(run("schema").out)
+    assert "top" in values["properties"]["recode"]["additionalProperties"]["properties"]
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"recode": {"agee": {"top": 1}}}, "no column is called 'agee'"),
+        ({"recode": {"work": {"top": 1}}}, "limits and intervals are for numbers and dates"),
+        ({"recode": {"age": {"level": 1}}}, "must have a taxonomy"),
+        ({"recode": {"work": {"level": 3}}}, "must be below 3"),
+        ({"recode": {"age": {"top": 90.5}}}, "not a multiple of 1"),
+        ({"recode": {"age": {"top": "1990-01-01"}}}, "its recode must have numbers"),
+        ({"recode": {"visits": {"top": 9}}, "identifier": ["visits"]}, "cannot be recoded: it is removed"),
+        ({"recode": {"visits": {"top": 9}}, "weight": "visits"}, "cannot be recoded: it is a weight"),
+        ({"recode": {"age": {"topp": 9}}}, "Did you mean 'top'"),
+        (
+            {
+                "epsilon": 1.0,
+                "bounds": {"age": [0, 120]},
+                "claim": "original",
+                "release": "laplace",
+                "method": "insensitive",
+            },
+            "recode is not possible where claim = original",
+        ),
+    ],
+)
+def test_what_cannot_be_recoded_is_refused_in_a_sentence(change: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(shoal.ShoalError, match=sentence):
+        shoal.protect(people(), {**RECIPE, **change})
+
+
+def test_engines_for_large_tables_refuse(tmp_path: Path) -> None:
+    people().to_pandas().to_csv(tmp_path / "in.csv", index=False)
+    with pytest.raises(shoal.ParameterError, match="Disk engine: recode is not supported"):
+        shoal.protect(tmp_path / "in.csv", RECIPE, output=tmp_path / "out.csv", engine="disk")
+
+
+def test_the_gate_refuses_cells_that_were_not_recoded() -> None:
+    recipe = shoal.Recipe(**RECIPE)
+    table = recoded(Table(people(), schema_for(people(), recipe, None)), recipe)
+    check_recoded(Release(table.data, table.schema, None), recipe.recode, table.schema, as_written=True)
+    for name in ("age", "work", "sick", "visits", "job"):
+        data = table.data.set_column(table.data.column_names.index(name), name, people()[name])
+        with pytest.raises(shoal.GuaranteeError, match=f"Column '{name}' holds values that were not recoded"):
+            check_recoded(Release(data, table.schema, None), recipe.recode, table.schema, as_written=True)
