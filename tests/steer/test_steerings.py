@@ -19,7 +19,12 @@ from shoal.parameters import build, declarations
 from shoal.types import Confidential, Points
 
 STEERINGS = registry.keys("steer")
-GIVEN = {"column": {"column": "number"}, "region": {"column": "text"}, "bucket": {"buckets": 3}}
+GIVEN = {
+    "column": {"column": "number"},
+    "region": {"column": "text"},
+    "bucket": {"buckets": 3},
+    "spread": {"buckets": 3},
+}
 
 
 def scene(n: int, seed: int = 0) -> tuple[Points, ArrayColumns]:
