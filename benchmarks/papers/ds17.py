@@ -143,6 +143,9 @@ def main(folder: Path) -> None:
         print(f"  {case['name']}: {', '.join(others)}, six random orders {min(found)} to {max(found)}")
     worst = min(to_the_letter(1001, 5, weight).max_emd for weight in range(410))
     print(f"\nTo the letter with n = 1001, t = 0.1: the least largest EMD at any weight up to 409 is {worst:.5f}.")
+    import ds17_claims
+
+    ds17_claims.main(folder)
     ds17_stream.report(table("mcd", 1080, folder)[0])
     draw(folder)
     ds17_stream.draw(table("mcd", 1080, folder)[0])

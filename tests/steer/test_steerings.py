@@ -59,7 +59,7 @@ class TestEverySteering:
     def test_steers_any_method_and_keeps_k(self, key: str, method: str) -> None:
         points, columns = scene(40)
         given = {name: columns.arrays.get(value, value) for name, value in GIVEN.get(key, {}).items()}
-        inside = np.arange(40) if key == "bucket" else None
+        inside = np.arange(40) if key in ("bucket", "spread") else None
         steer = [{"by": key, "weight": 3.0, **given}]
         part = shoal.microaggregate(points.coordinates, 3, method=method, steer=steer, confidential=inside)
         assert part.sizes.min() >= 3
