@@ -37,7 +37,7 @@ _SECTIONS = (
     ("versions", "Versions"),
 )
 _ALWAYS = ("learn", "impact", "done", "guarantee", "audit", "classes", "risk", "loss", "versions")
-_ANCHORS = {"heats": "correlations", "toml": "recipe"}
+_FOLDED = ("moments", "heats", "risk", "loss", "strata", "certificate", "toml", "versions")  # for statisticians
 _LEAST = 3  # smallest number of records behind a bar or a mean, even if k is 2
 
 
@@ -91,6 +91,7 @@ class Html(Checked):
     def _said(self, account: Run) -> dict[str, Any]:
         """Return the contents of the page."""
         from shoal.report.evidence import outward
+        from shoal.report.sections.attackers import attackers, before_release
         from shoal.report.sections.attributes import of_attributes
         from shoal.report.sections.impact import paragraph
         from shoal.report.sections.sentences import done, limits, promises, verdict
@@ -108,12 +109,15 @@ class Html(Checked):
             "verdict": verdict(account),
             "facts": facts(account),
             "learn": sentences_of(account.audit, where=not external, spell=spelled),
+            "attackers": [] if external else attackers(account),
+            "before": [] if external else before_release(account),
             "impact": paragraph(account.audit, account.recipe, account.schema, account.ledger, external=external),
             "done": done(account, external=external),
             "promises": promises(account),
             "limits": limits(account),
             "audited": audited(account, external=external),
             "budget": budget(account, external=external),
+            "few": "" if external or account.audit.unchanged is None else account.audit.unchanged.by_few,
             "unchanged": unchanged(account) if account.audit.unchanged and account.audit.unchanged.columns else None,
             "reported": ([], []) if external else reported(account),
             "notes": [] if external else notes(account),
@@ -126,9 +130,10 @@ class Html(Checked):
             "foot": _FOOT[self.edition].format(least=least),
             **of_attributes(account, least, external=external),
         }
-        said["sections"] = [
-            (_ANCHORS.get(key, key), head) for key, head in _SECTIONS if key in _ALWAYS or said.get(key)
-        ]
+        shown = [(key, head) for key, head in _SECTIONS if key not in _FOLDED and (key in _ALWAYS or said.get(key))]
+        said["sections"] = [*shown, ("statisticians", "For statisticians")]
+        folded_away = [head for key, head in _SECTIONS if key in _FOLDED and (key in _ALWAYS or said.get(key))]
+        said["folded"] = ", ".join(folded_away).lower()
         return said
 
 
@@ -180,7 +185,10 @@ def budget(account: Run, *, external: bool) -> Budget | None:
 
 
 #: Readings among the key figures, if they were taken.
-_FIRST = (("il_sse", "Information loss"), ("dld", "Linked records"))
+_FIRST = (
+    ("il_sse", "Information loss", "of the variation of the quasi-identifiers is lost"),
+    ("dld", "Linked records", "are linked correctly by distance"),
+)
 
 
 class Sizes(NamedTuple):
@@ -197,18 +205,20 @@ def places(account: Run, *, external: bool) -> list[str]:
     return [told] if told else []
 
 
-def facts(account: Run) -> list[tuple[str, str]]:
-    """Return the key figures."""
+def facts(account: Run) -> list[tuple[str, str, str]]:
+    """Return the key figures: name, value, and how to read it."""
     asked = _asked(account)
     k = min((f.achieved for f in asked), default=account.audit.overall.achieved)
     found = [
-        ("Records", f"{account.audit.records:,}"),
-        ("Classes", f"{_over_all(account, asked).classes:,}"),
-        ("k found", number(k)),
+        ("Records", f"{account.audit.records:,}", "are released"),
+        ("Classes", f"{_over_all(account, asked).classes:,}", "of records with equal quasi-identifiers"),
+        ("k found", number(k), "members in the smallest class"),
     ]
     read = {r.name: r.value for r in account.readings.readings}
     return found + [
-        (words, f"{number(read[name], 3)} %") for name, words in _FIRST if not math.isnan(read.get(name, math.nan))
+        (words, f"{number(read[name], 3)} %", how)
+        for name, words, how in _FIRST
+        if not math.isnan(read.get(name, math.nan))
     ]
 
 

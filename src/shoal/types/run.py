@@ -277,6 +277,9 @@ class Unchanged:
     in_class
         For each column the number of records that it makes unique within their class; None where a record has no
         class, or more than one.
+    few
+        Number of records that one of these columns makes unique, further ones that two do, and so on: the special
+        uniques of SUDA; None: not searched.
 
     >>> Unchanged(100, ("pay", "town"), 40, ("town",), 6).to_dict()["unreviewed_unique_records"]
     6
@@ -288,6 +291,21 @@ class Unchanged:
     reviewed: tuple[str, ...] = ()
     unreviewed_unique: int = 0
     in_class: tuple[tuple[str, int], ...] | None = None
+    few: tuple[int, ...] | None = None
+
+    @property
+    def by_few(self) -> str:
+        """A sentence on the records that a few of these columns make unique; empty if they were not searched.
+
+        >>> Unchanged(100, ("pay", "town", "job"), 40, few=(5, 10)).by_few
+        '5 of 100 records are unique by one of these columns, and 10 more by 2 of them.'
+        """
+        if not self.few:
+            return ""
+        first, *more = self.few
+        said = [f"{first:,} of {self.records:,} records are unique by one of these columns"]
+        said += [f"{count:,} more by {size} of them" for size, count in enumerate(more, 2)]
+        return f"{', '.join(said[:-1])}, and {said[-1]}." if more else f"{said[0]}."
 
     @property
     def unreviewed(self) -> tuple[str, ...]:
@@ -330,6 +348,7 @@ class Unchanged:
             "reviewed": list(self.reviewed),
             "unreviewed_unique_records": self.unreviewed_unique,
             "unique_in_class": None if self.in_class is None else dict(self.in_class),
+            **({} if self.few is None else {"unique_by_few": list(self.few)}),
         }
 
 

@@ -230,6 +230,19 @@ def unique_records(columns: Sequence[Coded]) -> int:
     return int((sizes == 1).sum())
 
 
+def unique_by_few(columns: Sequence[pa.ChunkedArray], largest: int = 3) -> tuple[int, ...] | None:
+    """Count the records that one column makes unique, further ones that two do, and so on; None for one column.
+
+    >>> unique_by_few([pa.chunked_array([list("aab")]), pa.chunked_array([list("xyy")])])
+    (2,)
+    """
+    from shoal.risk._minimal_uniques import minimal_uniques
+
+    if len(columns) < 2 or not len(columns[0]):
+        return None
+    return minimal_uniques([coded(column).codes for column in columns], largest).by_size
+
+
 def combination_sizes(columns: Sequence[Coded]) -> NDArray[np.int64]:
     """Return the number of records with each combination of values that occurs."""
     keys, most = columns[0]

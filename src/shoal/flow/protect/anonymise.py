@@ -22,6 +22,7 @@ from shoal.flow.classes.form import (
 )
 from shoal.flow.classes.improve import certify, in_order_of_values
 from shoal.flow.plan.plan import Plan, make_plan
+from shoal.flow.plan.promise import unique_by_few
 from shoal.flow.plan.release_traits import with_origins
 from shoal.flow.protect.replay import replayed
 from shoal.flow.stages.encode import confidential_columns, encode, weights_in
@@ -35,6 +36,7 @@ from shoal.points.before_and_after import Compared
 from shoal.recipe.recipe import Recipe
 from shoal.types import (
     Attribute,
+    Audit,
     Comparison,
     Points,
     Reading,
@@ -95,7 +97,17 @@ def measured(run: Run) -> Run:
     comparison = in_order_of_values(run.comparison)
     recoding = (one for one in run.readings.readings if one.name.endswith(RECODING))
     readings = (*read_measures(comparison, measures()).readings, *of_partition(comparison), *recoding)
-    return replace(run, compared=lambda: comparison, readings=Readings(readings))
+    run = replace(run, compared=lambda: comparison, readings=Readings(readings))
+    return replace(run, checked=_with_few(run))
+
+
+def _with_few(run: Run) -> Audit | None:
+    """Return the audit with the records that a few unchanged columns make unique, if all records are at hand."""
+    audit, data = run.checked, run.release.data
+    if audit is None or audit.unchanged is None or data.num_rows != audit.records:
+        return audit
+    names = [name for name in audit.unchanged.columns if name in data.column_names]
+    return replace(audit, unchanged=replace(audit.unchanged, few=unique_by_few([data.column(n) for n in names])))
 
 
 class _Before(NamedTuple):

@@ -41,7 +41,7 @@ def paragraph(
 def _measures(audit: Audit, recipe: Mapping[str, Any], schema: Schema, *, external: bool) -> list[str]:
     """Say which columns were removed and changed, and how."""
     removed = schema.names(Role.IDENTIFIER, Role.SUBJECT)
-    parts = [f"Before its release, the table of {counted(audit.records, 'record')} was protected with shoal."]
+    parts = [f"The table of {counted(audit.records, 'record')} was protected with shoal for this release."]
     if removed:
         named = "" if external else f" ({joined(removed)})"
         parts.append(f"Direct identifiers and columns that identify people{named} were removed.")

@@ -1,0 +1,79 @@
+"""Attackers section: the chances of three attackers before and after, and the people at risk before."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from shoal.report.charts.numbers import number
+from shoal.types import Reading, Run
+from shoal.types.disclosure import share
+
+#: Measure, name, and what this attacker knows.
+_ATTACKERS = (
+    ("prosecutor_risk", "Prosecutor", "knows that a person is in the table, and looks for this person"),
+    (
+        "journalist_risk",
+        "Journalist",
+        "looks for anyone, and does not know who is in the table; as no table of the population is given, the same",
+    ),
+    ("marketer_risk", "Marketer", "links everyone, and does not mind wrong links"),
+)
+
+
+class Chances(NamedTuple):
+    """The chances of an attacker as a row: worst case, ceiling and average, then those of the original."""
+
+    name: str
+    knows: str
+    worst: str
+    ceiling: str
+    average: str
+    original: str
+
+
+def attackers(account: Run) -> list[Chances]:
+    """Return a row for each attacker whose risk was measured, for readers who may see the original."""
+    read = {one.measure: one for one in account.readings.readings if not math.isnan(one.value)}
+    k = account.recipe.get("k")
+    ceiling = share(1, int(k)) if k and account.audit.overall.required is not None else "–"
+    return [
+        _row(name, knows, read[measure], ceiling)
+        for measure, name, knows in _ATTACKERS
+        if measure in read and account.audit.overall.promised
+    ]
+
+
+def _row(name: str, knows: str, reading: Reading, ceiling: str) -> Chances:
+    parts = dict(reading.parts)
+    if reading.measure == "marketer_risk":  # an expectation over everyone: it has no worst case
+        return Chances(name, knows, "–", ceiling, _percent(reading.value), _percent(parts["original"]))
+    before = f"{_percent(parts['original, highest'])} at worst, {_percent(parts['original, average'])} on average"
+    return Chances(name, knows, _percent(reading.value), ceiling, _percent(parts["average"]), before)
+
+
+def before_release(account: Run) -> list[str]:
+    """Say how many people of the original a few attributes identify, and how likely, for readers who may see it."""
+    read = {one.measure: one for one in account.readings.readings if not math.isnan(one.value)}
+    said = []
+    if suda := read.get("suda"):
+        parts = dict(suda.parts)
+        most = sum(name.startswith("unique by ") for name in parts)
+        few = "one quasi-identifier" if most == 1 else f"{most} quasi-identifiers or fewer"
+        said.append(
+            f"In the original, {_percent(parts['sample uniques'])} of the records are unique by all quasi-identifiers, "
+            f"and {_percent(suda.value)} already by {few}: these special uniques are the easiest to find."
+        )
+    if risk := read.get("individual_risk"):
+        parts = dict(risk.parts)
+        group = parts.get("highest of a group")
+        said.append(
+            f"By the sampling weights, someone who finds a match in the original has the right person of the "
+            f"population with a chance of {_percent(risk.value)} at worst and {_percent(parts['mean'])} on average"
+            f"{'' if group is None else f'; of a household, at least one member with {_percent(group)} at worst'}."
+        )
+    return said
+
+
+def _percent(value: float) -> str:
+    return f"{number(value, 3)} %"

@@ -1,0 +1,92 @@
+"""The report puts what an attacker could learn first, and folds statistics away; outsiders read no original risk."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import shoal
+from shoal.flow.protect.anonymise import measured
+from shoal.report.html import Html
+from shoal.types import Unchanged
+
+
+def people(n: int = 120) -> pa.Table:
+    rng = np.random.default_rng(2)
+    return pa.table(
+        {
+            "age": rng.integers(18, 60, n),
+            "pay": rng.integers(10, 90, n),
+            "w": rng.uniform(2, 30, n).round(1),
+            "home": np.arange(n) // 3,
+            "ill": rng.choice(list("abc"), n),
+            "shoe": rng.integers(36, 46, n),
+        }
+    )
+
+
+RECIPE: dict[str, Any] = {"quasi": ["age", "pay"], "confidential": ["ill"], "weight": "w", "together": "home", "k": 4}
+
+
+@pytest.fixture(scope="module")
+def account(account_of: Callable[..., Any]) -> Any:
+    return account_of(people(), full=True, **RECIPE)
+
+
+def section(page: str, name: str) -> str:
+    found = re.search(rf'<section id="{name}">(.*?)</section>', page, re.DOTALL)
+    return "" if found is None else " ".join(re.sub(r"<[^>]+>", " ", found[1]).split())
+
+
+def test_worst_case_ceiling_average_and_original(account: Any) -> None:
+    said = section(Html().render(account), "learn")
+    assert said.index("Worst case") < said.index("On average the chance")
+    assert re.search(r"Prosecutor .*? 25 % 25 % .*? 100 % at worst", said)
+    assert "as no table of the population is given, the same" in said
+    assert "special uniques are the easiest to find" in said
+    assert re.search(r"By the sampling weights, .* of a household, at least one member with", said)
+
+
+def test_outsiders_read_no_risk_of_the_original(account: Any) -> None:
+    page = Html("external").render(account)
+    said = section(page, "learn")
+    assert "Worst case" in said
+    for words in ("Prosecutor", "In the original", "sampling weights, someone", "at worst,", "This is so for"):
+        assert words not in said
+    assert "of these columns, and" not in page
+
+
+def test_statistics_are_folded_away_and_nothing_else(account: Any) -> None:
+    page = Html().render(account)
+    before, after = page.split('<details class="fold" id="statisticians">')
+    assert {"learn", "impact", "done", "audit", "unchanged", "attributes"} <= set(
+        re.findall(r'section id="(\w+)"', before)
+    )
+    assert {"moments", "risk", "loss", "versions"} <= set(re.findall(r'section id="(\w+)"', after))
+    links = re.findall(r'<a href="#(\w+)"', page)
+    assert links[0] == "learn"
+    assert links[-1] == "statisticians"
+
+
+def test_the_paragraph_names_what_was_removed_inside_only(account: Any) -> None:
+    inside, outside = (section(Html(edition).render(account), "impact") for edition in ("internal", "external"))
+    assert "(home) were removed" in inside
+    assert "home" not in outside
+    assert "k-anonymity: 4, where 4 is required" in outside
+
+
+def test_unchanged_columns_that_make_records_unique_are_counted_by_number() -> None:
+    table = pa.table({"age": [1, 1, 2, 2, 3, 3], "a": list("xxxyyy"), "b": list("pqqqpp"), "c": list("ssssst")})
+    run = shoal.protect(table, {"quasi": ["age"], "k": 2}).run
+    assert run is not None
+    found = measured(run).audit.unchanged
+    assert found is not None
+    assert found.few == (1, 2)  # the last row by c; the first and the fourth by a and b
+    assert found.unique == 4  # the fifth needs all three columns
+    assert found.by_few in Html().render(measured(run))
+    assert Unchanged(9, ("a", "b"), 4, few=(3,)).by_few == "3 of 9 records are unique by one of these columns."
