@@ -47,6 +47,7 @@ def test_worst_case_ceiling_average_and_original(account: Any) -> None:
     said = section(Html().render(account), "learn")
     assert said.index("Worst case") < said.index("On average the chance")
     assert re.search(r"Prosecutor .*? 25 % 25 % .*? 100 % at worst", said)
+    assert "People or groups are counted, each as equally likely" in said
     assert "as no table of the population is given, the same" in said
     assert "special uniques are the easiest to find" in said
     assert re.search(r"By the sampling weights, .* of a household, at least one member with", said)

@@ -110,6 +110,7 @@ class Html(Checked):
             "facts": facts(account),
             "learn": sentences_of(account.audit, where=not external, spell=spelled),
             "attackers": [] if external else attackers(account),
+            "counts_people": account.comparison.people is not None,
             "before": [] if external else before_release(account),
             "impact": paragraph(account.audit, account.recipe, account.schema, account.ledger, external=external),
             "done": done(account, external=external),
