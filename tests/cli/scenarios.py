@@ -420,6 +420,30 @@ def _(folder: Path) -> list[str]:
     return ["audit", "people.csv", "--quasi", "age", "--require", "k=five"]
 
 
+@scenario("Audit: a count of people without a population", 2)
+def _(folder: Path) -> list[str]:
+    command(folder)
+    return ["audit", "people.csv", "--quasi", "age", "--require", "k_map=2"]
+
+
+@scenario("A population without a quasi-identifier", 3)
+def _(folder: Path) -> list[str]:
+    (folder / "register.csv").write_text("age\n" + "".join(f"{age}\n" for age in range(20, 50)))
+    return command(folder, "--population", "register.csv")
+
+
+@scenario("A population that lacks people of the table", 3)
+def _(folder: Path) -> list[str]:
+    (folder / "register.csv").write_text("age\n20\n21\n")
+    return command(folder, "--population", "register.csv", quasi="age")
+
+
+@scenario("Too few people of the population in a combination", 4)
+def _(folder: Path) -> list[str]:
+    (folder / "register.csv").write_text("age\n" + "".join(f"{20 + i}\n" for i in range(12)))
+    return command(folder, "--population", "register.csv", "--require", "k_map=9", quasi="age")
+
+
 def _receipt(folder: Path, permutation: list[int]) -> list[str]:
     commitment = {"of": "bytes", "nonce": "00" * 32, "sha256": "00" * 32}
     values = {"format": 1, "commitment": commitment, "swap_key": None, "permutation": permutation, "classes": None}

@@ -13,7 +13,7 @@ from shoal.locations import place
 from shoal.types import Audit
 
 
-@reads("frame")
+@reads("frame", "population")
 def audit(
     frame: Any,
     quasi: Sequence[str],
@@ -27,6 +27,7 @@ def audit(
     subject_exact: bool = False,
     text: Mapping[str, Any] | None = None,
     memory: str | int | None = None,
+    population: Any = None,
 ) -> Audit:
     """Audit a table as it is.
 
@@ -54,6 +55,9 @@ def audit(
     memory
         Memory to use at most, such as ``"2GB"``. Parquet and CSV files that need more are audited in parts on disk;
         without a ceiling, those that need more than is available.
+    population
+        The people that the table was drawn from, everyone in it included: a frame, or the path or URL of a table. How
+        many of them belong to each combination of quasi-identifiers is reported as ``k_map`` and ``delta``.
 
     >>> import pyarrow as pa
     >>> audit(pa.table({"age": [40, 40, 50, None]}), quasi=["age"]).to_dict()["k"]
@@ -69,11 +73,12 @@ def audit(
         weight,
         subject_exact=subject_exact,
     )
+    people = place(population) if is_place(population) else population
     if is_place(frame):
-        return flow.audit_file(place(frame), asked, text or {}, memory)
+        return flow.audit_file(place(frame), asked, text or {}, memory, people)
     refuse_with_frame("audit", "Only a text file has a text format.", text=text)
     refuse_with_frame("audit", "A frame is in memory already.", memory=memory)
-    return flow.audit_frame(frame, asked)
+    return flow.audit_frame(frame, asked, people)
 
 
 def audit_file(

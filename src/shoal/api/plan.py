@@ -14,7 +14,7 @@ from shoal.recipe.recipe import Changes
 from shoal.types import Planned
 
 
-@reads("data")
+@reads("data", "population")
 def plan(
     data: Any,
     recipe: AnyRecipe | None = None,
@@ -28,6 +28,7 @@ def plan(
     receipt: str | Path | None = None,
     engine: str | None = None,
     memory: str | int | None = None,
+    population: Any = None,
     **fields: Unpack[Changes],
 ) -> Planned:
     """Plan a run without starting it: what would be done, why it would be refused, how long it would take.
@@ -42,7 +43,7 @@ def plan(
         As in :func:`shoal.protect`.
     output
         Where the protected file would go; None: it is not checked.
-    certify, force, save_recipe, report, evidence, receipt, engine, memory
+    certify, force, save_recipe, report, evidence, receipt, engine, memory, population
         As in :func:`shoal.protect`.
 
     >>> import pyarrow as pa
@@ -52,9 +53,10 @@ def plan(
     ['Auto: k must be at most the number of records']
     """
     made = recipe_of(recipe, fields, plan)
+    people = place(population) if is_place(population) else population
     if not is_place(data):
         refuse_with_frame("plan", "A frame is protected in memory.", engine=engine, memory=memory)
-        return plan_frame(data, made, certify=certify, report=report is not None)
+        return plan_frame(data, made, certify=certify, report=report is not None, population=people)
     side_files = SideFiles(
         path_or_none(save_recipe), path_or_none(report), "internal", path_or_none(evidence), path_or_none(receipt)
     )
@@ -68,4 +70,5 @@ def plan(
         certify=certify,
         engine=engine,
         memory=memory,
+        population=people,
     )

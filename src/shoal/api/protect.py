@@ -15,7 +15,7 @@ from shoal.locations import path_or_none, place
 from shoal.recipe.recipe import Changes, Recipe
 
 
-@reads("frame")
+@reads("frame", "population")
 def protect(
     frame: Any,
     recipe: AnyRecipe | None = None,
@@ -33,6 +33,7 @@ def protect(
     engine: str | None = None,
     memory: str | int | None = None,
     spark_master: str | None = None,
+    population: Any = None,
     **fields: Unpack[Changes],
 ) -> Protected:
     """Protect a table and audit the result before anyone sees it.
@@ -73,6 +74,10 @@ def protect(
         catalog table (``table:NAME``) on a cluster; see :func:`shoal.spark.protect` for DataFrames.
     spark_master
         Address of the cluster, such as ``local[4]`` or ``spark://host:7077``; by default as Spark is configured.
+    population
+        The people that the table was drawn from, everyone in it included: a frame, or the path or URL of a table. The
+        audit counts how many of them belong to each released combination, as ``k_map`` and ``delta``; both can be
+        required, and are audited, not enforced.
     **fields
         Fields of the recipe by name, such as ``quasi=["age"], k=5``: instead of a recipe, or to override it.
 
@@ -96,6 +101,7 @@ def protect(
     {'age': [32, 32, 61, 61]}
     """
     made = recipe_of(recipe, fields, protect)
+    people = place(population) if is_place(population) else population
     if not is_place(frame):
         refuse_with_frame(
             "protect",
@@ -112,7 +118,12 @@ def protect(
             spark_master=spark_master,
         )
         return flow.protect_frame(
-            frame, made, certify=certify, keep_metadata=keep_metadata, repeat=path_or_none(repeat)
+            frame,
+            made,
+            certify=certify,
+            keep_metadata=keep_metadata,
+            repeat=path_or_none(repeat),
+            population=people,
         )
     if output is None:
         raise ParameterError(
@@ -125,7 +136,13 @@ def protect(
                 "protect: memory must be left out with engine = spark, whose workers have what the cluster gives them. "
                 "Leave it out."
             )
-        _refuse_on_spark(made, certify=certify, repeat=path_or_none(repeat), keep_metadata=keep_metadata)
+        _refuse_on_spark(
+            made,
+            certify=certify,
+            repeat=path_or_none(repeat),
+            keep_metadata=keep_metadata,
+            population=population is not None,
+        )
         return _on_spark(frame, output, made, SideFiles(*side_files, path_or_none(receipt)), spark_master, force=force)
     if spark_master is not None:
         raise ParameterError("protect: spark_master must be given with engine = spark only. Add --engine spark.")
@@ -140,13 +157,18 @@ def protect(
         repeat=path_or_none(repeat),
         engine=engine,
         memory=memory,
+        population=people,
     )
 
 
-def _refuse_on_spark(recipe: Recipe, *, certify: bool, repeat: Path | None, keep_metadata: bool) -> None:
+def _refuse_on_spark(
+    recipe: Recipe, *, certify: bool, repeat: Path | None, keep_metadata: bool, population: bool
+) -> None:
     """Refuse what cannot be done on a cluster, before one is started."""
-    from shoal.flow.engines.spark.plan import refuse_on_spark
+    from shoal.flow.engines.blockwise.plan import refuse_population
+    from shoal.flow.engines.spark.plan import SPARK, refuse_on_spark
 
+    refuse_population(SPARK, given=population)
     refuse_on_spark(recipe, certify=certify, repeat=repeat, keep_metadata=keep_metadata)
 
 

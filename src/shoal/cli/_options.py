@@ -50,6 +50,11 @@ Threads = Annotated[
     ),
 ]
 
+PopulationFile = Annotated[
+    str | None,
+    typer.Option("--population", metavar="FILE", help="People that the table was drawn from; reports k_map and delta."),
+]
+
 Memory = Annotated[
     str | None,
     typer.Option(

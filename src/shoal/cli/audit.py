@@ -21,6 +21,7 @@ _HELPS = {
 )
 def audit(
     file: Annotated[str, typer.Argument(metavar="FILE", help="The file or folder to audit, or the URL of a table.")],
+    population: o.PopulationFile = None,
     memory: o.Memory = None,
     threads: o.Threads = None,
     json: o.Json = False,
@@ -34,7 +35,7 @@ def audit(
     import shoal
 
     with progress_bar(quiet=json):
-        found = shoal.audit(file, **{"quasi": (), **o.read(given)}, memory=memory)
+        found = shoal.audit(file, **{"quasi": (), **o.read(given)}, memory=memory, population=population)
     if json:
         print_json({**found.to_dict(), "sentences": list(found.sentences)})
     else:

@@ -62,6 +62,7 @@ def protect(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the plan, refusals and an estimate; write nothing.")
     ] = False,
+    population: o.PopulationFile = None,
     memory: o.Memory = None,
     engine: Annotated[
         str | None, typer.Option(help="Engine: memory, disk, or spark for a cluster.", show_default="by size")
@@ -96,6 +97,7 @@ def protect(
                 receipt=receipt,
                 engine=engine,
                 memory=memory,
+                population=population,
             )
         print_json(planned.to_dict()) if json else print_plan(planned, made.notes)
         raise typer.Exit(planned.exit_code)
@@ -116,6 +118,7 @@ def protect(
             engine=engine,
             memory=memory,
             spark_master=spark_master,
+            population=population,
         )
     with summary_of(shown):
         if json:

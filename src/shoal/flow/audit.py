@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from shoal import registry
-from shoal.errors import DataError, SchemaError, raise_all
-from shoal.flow.plan.components import about_confidential, findings_of, of_persons_in, reported_models
+from shoal.errors import DataError, ParameterError, SchemaError, raise_all
+from shoal.flow.plan.components import about_confidential, findings_of, of_persons_in, of_population_in, reported_models
 from shoal.flow.plan.merging import (
     is_mergeable,
     merged_findings,
@@ -23,6 +23,7 @@ from shoal.flow.plan.merging import (
 )
 from shoal.flow.stages.batches import Batches, can_be_batched, files_of, joined, open_files
 from shoal.flow.stages.parts import InParts, Wanted, fits, parts_needed, split
+from shoal.flow.stages.population import Population, read_population
 from shoal.flow.stages.read import listed, open_source
 from shoal.flow.stages.values import named, with_values
 from shoal.io.manifest import refuse_changed
@@ -30,7 +31,7 @@ from shoal.locations import Place
 from shoal.memory import ceiling
 from shoal.parameters import unknown
 from shoal.recipe.recipe import Recipe
-from shoal.recipe.requirements import Required, resolve
+from shoal.recipe.requirements import Required, refuse_without_population, resolve
 from shoal.scratch import scratch_folder
 from shoal.types import Audit, Dialect, Finding, Kind, Reference, Release, Role, Schema
 
@@ -72,29 +73,40 @@ class Asked:
         return Wanted(recipe.quasi, tuple(recipe.roles), recipe.confidential)
 
 
-def audit_frame(frame: Any, asked: Asked) -> Audit:
-    """Audit a frame as it is."""
+def audit_frame(frame: Any, asked: Asked, population: Any = None) -> Audit:
+    """Audit a frame as it is; `population` is a place or a frame."""
     from shoal.io.sources.frame import Frame
 
+    refuse_without_population("Audit", resolve("Audit", asked.require), given=population is not None)
     data, unread = Frame().read(frame)
-    return _audit(data, None, unread, asked)
+    people = None if population is None else read_population(population, {})
+    return _audit(data, None, unread, asked, people)
 
 
-def audit_file(place: Place, asked: Asked, text: Mapping[str, Any], memory: str | int | None = None) -> Audit:
+def audit_file(
+    place: Place, asked: Asked, text: Mapping[str, Any], memory: str | int | None = None, population: Any = None
+) -> Audit:
     """Audit a file, or a folder of files, as it is: quasi-identifiers are compared as written, other cells are parsed.
 
     A table that is too large for the memory is audited in parts on disk. `memory` is the ceiling, such as ``2GB``;
-    without one it is what is available.
+    without one it is what is available. `population` is a place or a frame; then the table must fit into memory.
     """
     limit = ceiling(memory)
+    refuse_without_population("Audit", resolve("Audit", asked.require), given=population is not None)
+    people = None if population is None else read_population(population, text)
     if not isinstance(place.at, Path) or not can_be_batched(place):
         data, dialect = open_source(place, text).read(place.at)
-        return _audit(data, dialect, (), asked)
+        return _audit(data, dialect, (), asked, people)
     paths = files_of(place.at)
     refuse_changed(place.at)
     if not can_be_batched(Place(paths[0])) or fits(paths, limit):
         tables = [open_source(replace(place, at=path), text).read(path) for path in paths]
-        return _audit(joined(paths, [data for data, _ in tables]), tables[0][1], (), asked)
+        return _audit(joined(paths, [data for data, _ in tables]), tables[0][1], (), asked, people)
+    if people is not None:
+        raise ParameterError(
+            "Audit: a population can only be counted with the whole table in memory, which is too small for it. Raise "
+            "the memory, or leave out --population."
+        )
     with scratch_folder() as scratch:
         return _audit_parts(open_files(paths, text, place.options), asked, limit, scratch)
 
@@ -162,13 +174,16 @@ def _schema(parts: InParts, arrow: pa.Schema, dialect: Dialect | None, recipe: R
     return schema_of(columns, recipe.roles, {**kinds, **recipe.kinds}, dialect, (), recipe.taxonomies)
 
 
-def _audit(data: pa.Table, dialect: Dialect | None, unread: tuple[str, ...], asked: Asked) -> Audit:
+def _audit(
+    data: pa.Table, dialect: Dialect | None, unread: tuple[str, ...], asked: Asked, people: Population | None = None
+) -> Audit:
     from shoal.schema.roles import schema_of
 
     recipe = asked.recipe
     required = resolve("Audit", asked.require)
     about_confidential("Audit", required, recipe.confidential)
-    placed = any(one.key == "n_t_closeness" for one in required)  # n_t_closeness reads quasi-identifiers as positions
+    # both read quasi-identifiers as positions
+    placed = people is not None or any(one.key == "n_t_closeness" for one in required)
     values = {*recipe.confidential, *recipe.columns(Role.WEIGHT)}
     told_apart = (name for name in recipe.roles if name not in values and not placed)
     kinds = {**dict.fromkeys(told_apart, Kind.NOMINAL), **recipe.kinds}
@@ -182,7 +197,13 @@ def _audit(data: pa.Table, dialect: Dialect | None, unread: tuple[str, ...], ask
             release = with_values(release, [name])
         except DataError:  # the column has no positions, and the audit reports that
             continue
-    findings = findings_of(release, recipe.quasi, _models(recipe, required), recipe.confidential)
+    models = _models(recipe, required)
+    if people is not None:
+        if asked.subject is None:
+            people.refuse_smaller_than(data.num_rows)
+        release = replace(release, population=people.parsed(schema, recipe.quasi))
+        models += [one for one in of_population_in(required, given=True) if one not in models]
+    findings = findings_of(release, recipe.quasi, models, recipe.confidential)
     return Audit(data.num_rows, recipe.quasi, recipe.confidential, findings[0], tuple(findings))
 
 

@@ -9,7 +9,7 @@ from numbers import Real
 from typing import Any
 
 from shoal import registry
-from shoal.errors import ParameterError, raise_all
+from shoal.errors import ParameterError, listing, raise_all
 from shoal.parameters import build, declarations, shown, unknown
 from shoal.types import ConfidentialModel, TableModel
 
@@ -53,6 +53,11 @@ def of_persons(key: str) -> bool:
     return bool(registry.says("privacy", key, "of_persons"))
 
 
+def of_population(key: str) -> bool:
+    """Tell whether a model counts records of a population file; it can be required where one is given."""
+    return bool(registry.says("privacy", key, "of_population"))
+
+
 def by_replay(key: str) -> bool:
     """Tell whether a model is audited by repeating the run; it can be required of any table that is protected."""
     return bool(registry.says("privacy", key, "by_replay"))
@@ -88,6 +93,16 @@ def resolve(owner: str, require: Mapping[str, Any]) -> list[Required]:
         else:
             found.append(Required(key, _at(owner, key, level)))
     return found
+
+
+def refuse_without_population(owner: str, required: Sequence[Required], *, given: bool) -> None:
+    """Refuse requirements that count people of a population which was not given."""
+    names = [one.key for one in required if of_population(one.key)]
+    if names and not given:
+        raise ParameterError(
+            f"{owner}: {listing(names)} can only be required with a population, got none. Give the file of the "
+            f"people that the table was drawn from (--population), or leave {'it' if len(names) == 1 else 'them'} out."
+        )
 
 
 def misplaced(owner: str, required: Sequence[Required], confidential: Sequence[str], how: str = "") -> list[str]:

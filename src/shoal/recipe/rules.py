@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from shoal import registry
 from shoal.errors import listing
 from shoal.recipe.fields import NOISE
-from shoal.recipe.requirements import by_replay, misplaced, of_confidential, of_persons, resolve
+from shoal.recipe.requirements import by_replay, misplaced, of_confidential, of_persons, of_population, resolve
 from shoal.recipe.settings import Rule
 from shoal.types import Role
 
@@ -72,7 +72,7 @@ def _counted(recipe: Recipe) -> Iterator[str]:
 
 def _together(recipe: Recipe) -> Iterator[str]:
     required = resolve("Recipe", recipe.require)
-    values = [one for one in required if not of_persons(one.key) and not by_replay(one.key)]
+    values = [one for one in required if of_confidential(one.key)]
     if recipe.together is not None and (recipe.t is not None or values):
         yield (
             "t and require are not possible with together, because repairing classes would split groups; only "
@@ -116,7 +116,7 @@ def _blocks(recipe: Recipe) -> Iterator[str]:
 def _required(recipe: Recipe) -> Iterator[str]:
     required = resolve("Recipe", recipe.require)
     for one in required:
-        if not of_confidential(one.key) and not of_persons(one.key) and not by_replay(one.key):
+        if not any(may(one.key) for may in (of_confidential, of_persons, of_population, by_replay)):
             yield f"{one.key} cannot be required of a table that is to be protected. Leave it out."
         if (p := dict(one.levels).get("p", 0)) > recipe.k:
             yield f"p must be at most k, got p = {p} and k = {recipe.k}. Raise k, or lower p."

@@ -343,6 +343,7 @@ class PrivacyModel(Protocol):
     of_persons: ClassVar[bool] = False  #: audits single people's shares of a class; can be required of any table
     mergeable: ClassVar[bool] = False  #: a table can be audited in parts that each hold whole classes
     more_is_worse: ClassVar[bool] = False  #: a higher level protects less, as that of t-closeness does
+    of_population: ClassVar[bool] = False  #: counts records of a population file, without which it cannot be required
     by_replay: ClassVar[bool] = False  #: audits repetitions of the run; can be required of any table to be protected
 
     def __init_subclass__(cls) -> None:

@@ -91,6 +91,9 @@ class Release:
     references: Mapping[str, Reference] = field(
         default_factory=dict, repr=False
     )  #: confidential columns of the whole table, if these rows are a part of it that holds whole classes
+    population: pa.Table | None = field(
+        default=None, repr=False
+    )  #: quasi-identifiers of the population that the records come from, parsed; for the audit, not released
     replays: tuple[int, int] | None = None  #: number of replays with equal classes, and of all; for the audit
     cache: dict[Any, Any] = field(
         default_factory=dict, init=False, repr=False, compare=False
@@ -344,6 +347,12 @@ class Audit(Shown):
         """The largest share of a class's weight that one person holds, over all blocks; None: not audited."""
         return max((f.achieved for f in self.findings if f.model == "dominance"), default=None)
 
+    @property
+    def population(self) -> dict[str, float]:
+        """The levels that count people of a population, by name; empty without one."""
+        found = [f for f in self.findings if f.model in ("k_map", "delta_presence")]
+        return {name: level for f in found for name, level in ((f.short, f.achieved), *f.found)}
+
     def to_dict(self) -> dict[str, Any]:
         """Return the audit as plain values, as in the JSON of ``shoal audit``."""
         unpromised = [f.to_dict() for f in self.findings if not f.promised]
@@ -353,6 +362,7 @@ class Audit(Shown):
             "k": self.overall.achieved,
             **dict(self.overall.found),
             **({} if self.dominance is None else {"dominance": self.dominance}),
+            **({"population": people} if (people := self.population) else {}),
             "quasi": list(self.quasi),
             "confidential": {name: self._found_of(name) for name in self.confidential},
             "requirements": [f.to_dict() for f in self.findings if f.required is not None],

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from shoal import registry
 from shoal.errors import GuaranteeError, listing
-from shoal.flow.plan.components import findings_of, reported_models, unpromised
+from shoal.flow.plan.components import findings_of, of_population_in, reported_models, unpromised
 from shoal.flow.plan.merging import is_mergeable
 from shoal.flow.plan.promise import Promise, count_unchanged
 from shoal.flow.plan.release_traits import comparable_with_original
@@ -115,10 +115,19 @@ def gate(release: Release, promise: Promise) -> Audit:
     else:
         audit = audit_two_tables(release, release.apart, promise, audit_table, audit_persons)
     again = findings_of(release, promise.quasi if audit.link is None else (audit.link,), promise.replayed, ())
-    audit = replace(audit, findings=(*audit.findings, *again), attacker=attacker_of(release, promise))
+    people = _of_population(release, promise)
+    audit = replace(audit, findings=(*audit.findings, *again, *people), attacker=attacker_of(release, promise))
     if not audit.holds:
         raise GuaranteeError(_failed(audit))
     return replace(audit, unchanged=count_unchanged(release, promise))
+
+
+def _of_population(release: Release, promise: Promise) -> list[Finding]:
+    """Audit the models that count people of a population; without one, none that is required holds."""
+    models = of_population_in(promise.population, given=release.population is not None)
+    if not models:
+        return []
+    return findings_of(with_values(release, promise.quasi), promise.quasi, models, ())
 
 
 def attacker_of(release: Release, promise: Promise) -> Attacker | None:
@@ -388,6 +397,8 @@ def _failed(audit: Audit) -> str:
         remedies.append(" Raise k, or keep one record of each subject.")
     if any(f.model == "exchangeability" for f in broken):
         remedies.append(" Choose auto or another exchangeable method, and attacker = algorithm.")
+    if any(f.model in ("k_map", "delta_presence") for f in broken):
+        remedies.append(" Raise k, or require less of the population.")
     if any(f.model in _CLOSE for f in broken):
         remedies.append(" Raise t.")
     if any(f.confidential is not None and f.model not in _CLOSE for f in broken):

@@ -13,7 +13,15 @@ from shoal.errors import DataError, ParameterError, raise_all
 from shoal.parameters import build, declarations, shown, unknown
 from shoal.recipe.fields import NOISE
 from shoal.recipe.recipe import Recipe
-from shoal.recipe.requirements import Required, misplaced, model_of, of_confidential, of_persons, resolve
+from shoal.recipe.requirements import (
+    Required,
+    misplaced,
+    model_of,
+    of_confidential,
+    of_persons,
+    of_population,
+    resolve,
+)
 from shoal.types import ConfidentialModel, Finding, Partition, Release, Requirement
 from shoal.types.protocols import Partitioner, Releaser, Sink, Steering
 
@@ -160,6 +168,13 @@ def of_persons_in(recipe: Recipe) -> list[Required]:
     asked = {one.key: one for one in resolve("Recipe", recipe.require) if of_persons(one.key)}
     keys = [key for key in registry.keys("privacy") if of_persons(key)]
     return [asked.get(key) or Required(key, model_of(key)()) for key in keys]
+
+
+def of_population_in(required: Sequence[Required], *, given: bool) -> list[Required]:
+    """Return the models that count people of a population: as required and, if one is given, for information."""
+    asked = [one for one in required if of_population(one.key)]
+    others = [key for key in registry.keys("privacy") if of_population(key) and all(one.key != key for one in asked)]
+    return [*asked, *(Required(key, model_of(key)()) for key in others if given)]
 
 
 def as_requirements(required: Sequence[Required], names: Sequence[str]) -> tuple[Requirement, ...]:

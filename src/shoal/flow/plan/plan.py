@@ -36,7 +36,7 @@ from shoal.flow.plan.release_traits import (
 from shoal.flow.stages.summary import Summary
 from shoal.recipe.attacker import replays_required
 from shoal.recipe.recipe import Recipe
-from shoal.recipe.requirements import Required, by_replay, resolve
+from shoal.recipe.requirements import Required, by_replay, of_population, resolve
 from shoal.types import Requirement, Schema, Table
 from shoal.types.protocols import Partitioner, Releaser, Sink, Steering
 
@@ -210,7 +210,8 @@ def _checks(
 
 def refuse_in_strata(summary: Summary, recipe: Recipe, schema: Schema, method: Partitioner) -> None:
     """Refuse strata that are too small, split groups, or cannot hold what is required."""
-    refusals, required = _Refusals(), [one for one in required_in(recipe) if not by_replay(one.key)]
+    refusals = _Refusals()
+    required = [one for one in required_in(recipe) if not by_replay(one.key) and not of_population(one.key)]
     refusals.tried(partial(refuse_small_strata, summary, recipe, method.k if method.promises_k else 1))
     refusals.tried(partial(refuse_split_groups, summary, recipe, schema))
     refusals.tried(partial(refuse_infeasible, summary, recipe, schema, required))
@@ -225,7 +226,8 @@ def merges_strata(recipe: Recipe, method: Partitioner) -> bool:
 def needs_repair(recipe: Recipe, method: Partitioner) -> bool:
     """Tell whether the recipe demands more than the method guarantees."""
     counting = recipe.subject is not None or bool(recipe.household_level)
-    more = bool(recipe.require) or (counting and method.promises_k)
+    asked = any(not of_population(one.key) for one in resolve("Recipe", recipe.require))
+    more = asked or (counting and method.promises_k)
     return more or (recipe.t is not None and not method.promises_t)
 
 

@@ -20,7 +20,7 @@ from shoal.flow.plan.components import of_persons_in, of_values, required_in
 from shoal.flow.plan.release_traits import GROUPING, guarantee, in_two_tables
 from shoal.recipe.attacker import withstood
 from shoal.recipe.recipe import Recipe
-from shoal.recipe.requirements import Required, by_replay, resolve
+from shoal.recipe.requirements import Required, by_replay, of_population, resolve
 from shoal.types import Block, Partition, Release, Role, Unchanged, in_one_piece
 from shoal.types.privacy_ledger import sequential
 
@@ -63,6 +63,8 @@ class Promise:
         Columns released unchanged that a person has reviewed.
     replayed
         Models that are audited by repeating the run.
+    population
+        Required models that count people of a population.
     withstands
         The attacker that k withstands, who knows the ``algorithm``, or only the ``table``; empty: no k is promised.
     """
@@ -89,6 +91,7 @@ class Promise:
     seeded: bool = False
     reviewed: tuple[str, ...] = ()
     replayed: tuple[Required, ...] = ()
+    population: tuple[Required, ...] = ()
     withstands: str = ""
 
     @property
@@ -153,6 +156,7 @@ def promise_of(recipe: Recipe, partition: Partition) -> Promise:
         seeded=recipe.set.get("not_private_seed") is not None,
         reviewed=recipe.reviewed,
         replayed=tuple(one for one in resolve("Recipe", recipe.require) if by_replay(one.key)),
+        population=tuple(one for one in resolve("Recipe", recipe.require) if of_population(one.key)),
         withstands=_withstands(recipe, partition),
     )
 

@@ -10,14 +10,14 @@ from typing import Any
 
 from shoal import progress
 from shoal.errors import ShoalError, raise_together
-from shoal.flow.engines.blockwise.plan import blocks_of, refuse_in_blocks
+from shoal.flow.engines.blockwise.plan import DISK, blocks_of, refuse_in_blocks, refuse_population
 from shoal.flow.engines.disk.needs import needs_of, refuse_full_disk
 from shoal.flow.plan.engine import engine_for
 from shoal.flow.plan.estimate import Estimate
 from shoal.flow.plan.plan import Plan, make_plan
 from shoal.flow.plan.release_traits import in_two_tables
 from shoal.flow.protect.files import NOTHING, SideFiles, keep_apart, read_file, read_frame
-from shoal.flow.protect.protect import sink_for
+from shoal.flow.protect.protect import people_for, sink_for
 from shoal.flow.protect.row_order import Kept, kept_rows
 from shoal.flow.protect.time import time_of
 from shoal.flow.stages.batches import open_batches
@@ -27,6 +27,7 @@ from shoal.flow.stages.values import only_rows
 from shoal.flow.stages.write import writes_folder
 from shoal.locations import Place, Url, beside
 from shoal.recipe.recipe import Recipe
+from shoal.recipe.requirements import of_population
 from shoal.types import Planned, Role, Table
 from shoal.types.protocols import Sink
 
@@ -43,6 +44,7 @@ def plan_file(
     certify: bool = False,
     engine: str | None = None,
     memory: str | int | None = None,
+    population: Any = None,
 ) -> Planned:
     """Plan to protect a file, without forming a class; a named output is checked but not touched.
 
@@ -66,11 +68,18 @@ def plan_file(
         faults += _refused(checks)
     in_store = target is not None and target.stored is not None
     if engine_for(source, sink, engine, memory, in_store=in_store) == "disk":
+        faults += _refused([partial(refuse_population, DISK, given=population is not None)])
         return _planned_on_disk(source, target, recipe, faults, sink, certify=certify)
     progress.stage("Read")
     whole = read_file(source, recipe, textual=False if sink is None else sink.textual)
+    faults += _refused([partial(_check_population, population, recipe, whole)])
     timed = partial(time_of, report=side_files.report is not None, text=sink is None or sink.textual)
     return _planned(whole, recipe, faults, timed, certify=certify, sink=None if sink is None else type(sink))
+
+
+def _check_population(population: Any, recipe: Recipe, table: Table) -> None:
+    """Refuse a population that cannot be counted, and requirements that lack one."""
+    people_for(population, recipe, table)
 
 
 def _check_store(url: Url, *, force: bool) -> None:
@@ -81,13 +90,17 @@ def _check_store(url: Url, *, force: bool) -> None:
     check_store_folder(open_store(url), force=force)
 
 
-def plan_frame(frame: Any, recipe: Recipe, *, certify: bool = False, report: bool = False) -> Planned:
+def plan_frame(
+    frame: Any, recipe: Recipe, *, certify: bool = False, report: bool = False, population: Any = None
+) -> Planned:
     """Plan to protect a frame, without forming a class."""
     from shoal.io.sources.frame import index_as_columns
 
     frame = index_as_columns(frame, (*recipe.identifier, *recipe.columns(Role.SUBJECT)))[0]
     timed = partial(time_of, report=report)
-    return _planned(read_frame(frame, recipe)[0], recipe, [], timed, certify=certify, sink=None)
+    table = read_frame(frame, recipe)[0]
+    faults = list(_refused([partial(_check_population, population, recipe, table)]))
+    return _planned(table, recipe, faults, timed, certify=certify, sink=None)
 
 
 def _planned(
@@ -208,6 +221,9 @@ def _decisions(plan: Plan) -> Iterator[tuple[str, str]]:
     for one in plan.required:
         levels = ", ".join(f"{name} = {level:g}" for name, level in one.levels if isinstance(level, int | float))
         about = f" of {', '.join(one.columns or recipe.confidential)}" if recipe.confidential else ""
+        if of_population(one.key):
+            yield "Audited", f"{one.key} with {levels}; not enforced: nothing is written if it does not hold"
+            continue
         yield "Required", f"{one.key} with {levels}{about}"
     after = [
         *(["repair until every requirement holds"] if plan.repairs else []),

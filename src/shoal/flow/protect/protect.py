@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from shoal import progress
 from shoal.deadline import stopping_after
 from shoal.display.card import Card, Shown
-from shoal.errors import ParameterError, rows_kept
+from shoal.errors import ParameterError, listing, rows_kept
+from shoal.flow.engines.blockwise.plan import DISK, refuse_population
 from shoal.flow.engines.blockwise.record import with_losses
 from shoal.flow.engines.disk.protect import DiskRun, protect_on_disk
 from shoal.flow.evidence.build import Proof, digest_at
@@ -45,12 +46,14 @@ from shoal.flow.protect.files import (
 from shoal.flow.protect.row_order import RowOrder, kept_rows, order_rows
 from shoal.flow.protect.time import time_of
 from shoal.flow.stages.batches import files_of
+from shoal.flow.stages.population import read_population
 from shoal.flow.stages.values import only_rows, told_apart
 from shoal.flow.stages.write import open_sink, part_suffix, writes_folder
 from shoal.locations import Place, beside, path_or_none
 from shoal.memory import ceiling
 from shoal.recipe.contents import seconds_in
 from shoal.recipe.recipe import Recipe
+from shoal.recipe.requirements import refuse_without_population, resolve
 from shoal.report.evidence import printed, published
 from shoal.types import (
     Audit,
@@ -281,7 +284,13 @@ class Protected(Shown):
 
 
 def protect_frame(
-    frame: Any, recipe: Recipe, *, certify: bool = False, keep_metadata: bool = False, repeat: Path | None = None
+    frame: Any,
+    recipe: Recipe,
+    *,
+    certify: bool = False,
+    keep_metadata: bool = False,
+    repeat: Path | None = None,
+    population: Any = None,
 ) -> Protected:
     """Protect a frame of pandas, polars or pyarrow; return the same kind, audited in its final form."""
     from shoal.io.sinks.frame import Frame as FrameSink
@@ -291,6 +300,7 @@ def protect_frame(
     earlier = None if repeat is None else read_receipt(repeat, recipe)
     frame, index, note = index_as_columns(frame, (*recipe.identifier, *recipe.columns(Role.SUBJECT)))
     table, data = read_frame(frame, recipe)
+    people = people_for(population, recipe, table)
     given = data.drop_columns(index)
     if earlier is not None:
         refuse_other_input(earlier, of_table(given))
@@ -316,7 +326,7 @@ def protect_frame(
     leaving = _as_handed_over(release, native)
     if release.apart is not None:
         leaving = replace(leaving, apart=replace(release.apart, data=FrameSource().read(second)[0]))
-    audit = gate(leaving, promise_of(recipe, run.partition))
+    audit = gate(replace(leaving, population=people), promise_of(recipe, run.partition))
     check_recoded(leaving, recipe.recode, table.schema, as_written=plan.release.as_written)
     about = check_metadata(data.schema, leaving, keep=keep_metadata, whole=whole_lists(recipe, table))
     attempts = attack_release(table, leaving, recipe.to_dict(), keep_metadata=keep_metadata)
@@ -327,6 +337,27 @@ def protect_frame(
     receipt = _receipt(run, plan, table, order, lambda: of_table(given))
     proof = partial(Proof.of_frame, leaving, receipt)
     return Protected(native, recipe, run, second, proof=proof, rows=order.rows)
+
+
+def people_for(population: Any, recipe: Recipe, table: Table) -> pa.Table | None:
+    """Read the population of a table, a place or a frame, before any class is formed; None: none is given."""
+    refuse_without_population("Recipe", resolve("Recipe", recipe.require), given=population is not None)
+    if population is None:
+        return None
+    if covers_originals(recipe):
+        raise ParameterError(
+            "Laplace: with claim = original a population is not possible, because ε does not cover figures about the "
+            "people in it. Leave it out."
+        )
+    if recoded := [name for name in recipe.recode if name in recipe.quasi]:
+        raise ParameterError(
+            f"Recipe: a population is not possible with recode of quasi-identifiers, got {listing(recoded)}: its "
+            "values are not recoded. Leave out one of them, or audit the output with a population that is recoded."
+        )
+    people = read_population(population, recipe.text)
+    if recipe.counted is None:
+        people.refuse_smaller_than(len(table))
+    return people.parsed(table.schema, recipe.quasi)
 
 
 def _as_handed_over(release: Release, native: Any) -> Release:
@@ -399,10 +430,12 @@ def protect_file(
     repeat: Path | None = None,
     engine: str | None = None,
     memory: str | int | None = None,
+    population: Any = None,
 ) -> Protected:
     """Protect a file; the audited output and all side files appear together, or none of them."""
     sink = sink_for(source, target, recipe)
     if engine_for(source, sink, engine, memory, in_store=target.stored is not None) == "disk":
+        refuse_population(DISK, given=population is not None)
         return protect_large(
             source,
             target,
@@ -431,6 +464,7 @@ def protect_file(
         )
         progress.stage("Read")
         whole = read_file(source, recipe, textual=sink.textual)
+        people = people_for(population, recipe, whole)
         if earlier is not None:
             refuse_other_input(earlier, digest_at(source.at, whole.as_read.data))
         kept = kept_rows(whole, recipe)
@@ -450,13 +484,21 @@ def protect_file(
         release = _written(release, sink, target, hidden)
         progress.stage("Audit")
         leaving = _read_back(release, hidden)
-        audit = gate(leaving, promise_of(recipe, run.partition))
+        audit = gate(replace(leaving, population=people), promise_of(recipe, run.partition))
         check_recoded(leaving, recipe.recode, table.schema, as_written=plan.release.as_written)
         about = check_metadata(whole.as_read.data.schema, leaving, hidden, keep=keep_metadata, whole=lists)
         attempts = attack_release(table, leaving, recipe.to_dict(), notes_in(hidden), keep_metadata=keep_metadata)
         notes = (*recipe.notes, *((order.note,) if order.note else note_on_order(attempts, recipe.row_order)), *about)
-        run = replace(run, checked=audit, left_out=kept.left_out, suppressed=kept.suppressed)
-        run = replace(run, notes=notes, attempts=attempts, source=source.name, target=target.name)
+        run = replace(
+            run,
+            checked=audit,
+            left_out=kept.left_out,
+            suppressed=kept.suppressed,
+            notes=notes,
+            attempts=attempts,
+            source=source.name,
+            target=target.name,
+        )
         if side_files.report is not None:
             progress.stage("Report")
             side_files.write_report(papers, measured(run))

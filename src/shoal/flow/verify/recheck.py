@@ -152,6 +152,8 @@ _K, _RANDOM = "k_anonymity", "probabilistic_k_anonymity"
 _NOT_IN_THE_OUTPUT = {
     "differential_privacy": "noise cannot be seen in the output; the ledger is the publisher's statement",
     _RANDOM: "the output does not show which records formed a class",
+    "k_map": "the population file would be needed",
+    "delta_presence": "the population file would be needed",
     "exchangeability": "the input would be needed to repeat the run on exchanged inputs",
 }
 

@@ -12,13 +12,13 @@ from shoal.flow.plan.components import of_values, required_in
 from shoal.parameters import shown
 from shoal.recipe.attacker import replays_required, withstood
 from shoal.recipe.recipe import Recipe
-from shoal.recipe.requirements import Required, of_confidential, of_persons, resolve
+from shoal.recipe.requirements import Required, of_confidential, of_persons, of_population, resolve
 from shoal.types import SECOND, Attacker, Check, Finding, Promise, Verdict
 
 _K, _NOISE = "k_anonymity", "differential_privacy"
 _PROTECTING = (_K, "probabilistic_k_anonymity", "anatomy_k", _NOISE)
-_AT_LEAST = frozenset({"k", "p", "l", "e", "replays"})
-_AT_MOST = frozenset({"t", "alpha", "beta", "share", "epsilon"})
+_AT_LEAST = frozenset({"k", "k_map", "p", "l", "e", "replays"})
+_AT_MOST = frozenset({"t", "alpha", "beta", "delta", "share", "epsilon"})
 
 
 def promises_in(claims: Sequence[Finding]) -> tuple[Promise, ...]:
@@ -177,6 +177,9 @@ def all_claimed(recipe: Recipe, claims: Sequence[Finding], link: str | None) -> 
     faults = [*_of_records(recipe, claims, link), *_of_values(recipe, claims, link), *_of_persons(recipe, claims, link)]
     if (tried := replays_required(recipe)) and not any(_replayed(one, tried) for one in claims):
         faults.append(f"exchangeability in {tried:,} replays")
+    faults += [
+        one.key for one in resolve("Recipe", recipe.require) if of_population(one.key) and not _said(one, claims)
+    ]
     said = "All promises of the recipe were audited"
     if faults:
         return Check(said, Verdict.FAILS, f"no finding says {listing(faults)}")
@@ -191,6 +194,11 @@ def all_claimed(recipe: Recipe, claims: Sequence[Finding], link: str | None) -> 
         why = f"t of {listing(silent)} is in the recipe and is NOT promised, as a weight was given; the rest is audited"
         return Check(said, Verdict.HOLDS, why)
     return Check(said, Verdict.HOLDS, "every promise has a finding, at the level of the recipe")
+
+
+def _said(one: Required, claims: Sequence[Finding]) -> bool:
+    """Tell whether a requirement on all quasi-identifiers is claimed at its level."""
+    return any(claim.model == one.key and claim.required == dict(one.levels)[claim.level] for claim in claims)
 
 
 def _replayed(claim: Finding, tried: int) -> bool:

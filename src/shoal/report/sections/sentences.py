@@ -104,6 +104,7 @@ _MISSING = {
 }
 
 
+_OF_POPULATION = ("k_map", "delta_presence")
 _LINES = 8  # maximum number of requirements listed below the verdict
 
 
@@ -131,13 +132,18 @@ def verdict(account: Run) -> Verdict:
         return Verdict(False, f"The audit did not find what was required: {told}.", (), _CHECKED)
     asked = [f for f in audit.findings if f.required is not None and f.promised]
     of_all = [f for f in asked if f.confidential is None and not _with_strata(account, f)]
-    of_records = [f for f in of_all if f.model not in ("dominance", "exchangeability")]
+    of_records = [f for f in of_all if f.model not in ("dominance", "exchangeability", *_OF_POPULATION)]
     of_columns = [f for f in asked if f.confidential is not None]
     lines = [
         f"In {folded(str(f.confidential))}, {_model(f)} was required at {f.levels[0]} and found at {f.levels[1]}."
         for f in of_columns
     ]
     lines[:0] = [_of_persons(f) for f in of_all if f.model == "dominance"]
+    lines += [
+        f"{_model(f)}: {f.levels[0]} was required and {f.levels[1]} found; {f.note}."
+        for f in of_all
+        if f.model in _OF_POPULATION
+    ]
     lines[:0] = [] if audit.attacker is None else [audit.attacker.sentence]
     if len(lines) > _LINES:
         lines[_LINES:] = [f"And {counted(len(lines) - _LINES, 'more requirement')}, all met: see the audit."]
@@ -299,10 +305,13 @@ def _closeness(recipe: Mapping[str, Any]) -> list[tuple[str, str]]:
     if recipe.get("require"):
         persons = {name: level for name, level in recipe["require"].items() if name == "dominance"}
         again = {name: level for name, level in recipe["require"].items() if name == "exchangeability"}
-        values = {n: level for n, level in recipe["require"].items() if n not in persons and n not in again}
+        people = {name: level for name, level in recipe["require"].items() if name in (*_OF_POPULATION, "delta")}
+        rest = {**persons, **again, **people}
+        values = {n: level for n, level in recipe["require"].items() if n not in rest}
         said = [f"{_listed(values)}, of confidential columns"] if values else []
         said += [f"{_listed(persons)}, the largest share of a class that one person may hold"] if persons else []
         said += [f"{_listed(again)}, replays of the run on exchanged inputs"] if again else []
+        said += [f"{_listed(people)}, counted in a file of the population"] if people else []
         rows.append(("Also required", f"{'; '.join(said)}."))
     return rows
 

@@ -13,7 +13,7 @@ from shoal.parameters import build
 from shoal.partition.auto import in_blocks
 from shoal.partition.blocks import Blocks
 from shoal.recipe.recipe import Recipe
-from shoal.recipe.requirements import resolve
+from shoal.recipe.requirements import of_population, resolve
 
 METHODS = ("auto", "blocks")  #: methods that work in blocks
 
@@ -91,11 +91,23 @@ def _of_people(recipe: Recipe, engine: Engine) -> list[str]:
             "together is not supported for tables larger than memory, because whole groups must be in one "
             f"block. Use subject, or {engine.instead}."
         )
+    if any(of_population(one.key) for one in resolve("Recipe", recipe.require)):
+        faults.append(_population(engine))
     if any(one.key in ("dominance", "exchangeability") for one in resolve("Recipe", recipe.require)):
         faults.append("dominance and exchangeability are not supported. Leave them out of require.")
     if recipe.subject is not None and recipe.method == "blocks":
         faults.append("method must be auto where subject is given, got 'blocks'. Leave out method.")
     return faults
+
+
+def refuse_population(engine: Engine, *, given: bool) -> None:
+    """Refuse a population, which is counted with the whole release in memory."""
+    if given:
+        raise ParameterError(f"{engine.owner}: {_population(engine)}")
+
+
+def _population(engine: Engine) -> str:
+    return f"a population is counted with all records in memory. Leave it out, or {engine.instead}."
 
 
 def _of_release(recipe: Recipe, engine: Engine, certify: bool, repeat: Path | None) -> list[str]:

@@ -1,0 +1,62 @@
+"""Population: the people that a table's records were drawn from, for the audits that count them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from shoal.errors import DataError, SchemaError, listing, raise_all
+from shoal.flow.stages.read import is_textual, open_source
+from shoal.flow.stages.values import as_values
+from shoal.locations import Place
+from shoal.types import Dialect, Schema, Table
+
+
+@dataclass(frozen=True, eq=False)
+class Population:
+    """A table of the population, as it was read."""
+
+    data: pa.Table = field(repr=False)
+    dialect: Dialect | None = None
+
+    def __len__(self) -> int:
+        """Return the number of records."""
+        return int(self.data.num_rows)
+
+    def parsed(self, schema: Schema, quasi: Sequence[str]) -> pa.Table:
+        """Return the quasi-identifiers of the population, parsed by the kinds of the table that is audited."""
+        if lacking := [name for name in quasi if name not in self.data.column_names]:
+            raise SchemaError(
+                f"Population: must have every quasi-identifier, {listing([repr(name) for name in lacking])} "
+                f"{'is' if len(lacking) == 1 else 'are'} missing. Give a file that has them, or leave out --population."
+            )
+        columns = Schema(tuple(schema[name] for name in quasi))
+        table = Table(self.data.select(list(quasi)), columns, self.dialect)
+        found, faults = {}, []
+        for name in quasi:
+            try:
+                found[name] = as_values(name, table)
+            except DataError as error:
+                faults += [f"Population: {sentence}" for sentence in error.sentences or [str(error)]]
+        raise_all(DataError, faults)
+        return pa.table(found)
+
+    def refuse_smaller_than(self, records: int) -> None:
+        """Refuse a population with fewer records than the table: it cannot contain everyone in it."""
+        if len(self) < records:
+            raise DataError(
+                f"Population: must contain everyone in the table, got {len(self):,} records for a table of "
+                f"{records:,}. Give the file that the table was drawn from."
+            )
+
+
+def read_population(given: Any, text: Mapping[str, Any]) -> Population:
+    """Read a population: a place, whose text is written as that of the table, or a frame."""
+    if isinstance(given, Place):
+        return Population(*open_source(given, text if is_textual(given) else {}).read(given.at))
+    from shoal.io.sources.frame import Frame
+
+    return Population(Frame().read(given)[0])
