@@ -15,7 +15,7 @@ from playwright.sync_api import sync_playwright
 
 IMAGES = Path(__file__).parent / "images"
 #: Each picture: its name, the element it begins with, and how many pixels it is high.
-PICTURES = (("report_verdict", "header", 700), ("report_attributes", "#attributes", 685))
+PICTURES = (("report_verdict", "header", 1180), ("report_attributes", "#attributes", 685))
 FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking")
 
 
