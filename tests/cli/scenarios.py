@@ -712,6 +712,37 @@ def _(folder: Path) -> list[str]:
     return command(folder, text="age;income\n" + "".join(f"{20 + i};{SECRET},{i}\n" for i in range(9)))
 
 
+@scenario("An undeclared thousands separator", 3)
+def _(folder: Path) -> list[str]:
+    return command(folder, text="age;income\n" + "".join(f"{20 + i};31.415.926,{i}\n" for i in range(9)))
+
+
+@scenario("Separators that do not group thousands", 3)
+def _(folder: Path) -> list[str]:
+    text = "age;income\n" + "".join(f"{20 + i};{'31.41.5926' if i == 4 else '3.141'},{i}\n" for i in range(9))
+    return command(folder, "--decimal", ",", "--thousands", ".", text=text)
+
+
+@scenario("A decimal point that also separates thousands", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, "--thousands", ".")
+
+
+@scenario("Undeclared dates", 3)
+def _(folder: Path) -> list[str]:
+    return command(folder, text="age;income\n" + "".join(f"{20 + i}.01.2024;{i}\n" for i in range(9)))
+
+
+@scenario("Dates whose day and month cannot be told apart", 3)
+def _(folder: Path) -> list[str]:
+    return command(folder, text="age;income\n" + "".join(f"0{1 + i}/01/2024;{i}\n" for i in range(9)))
+
+
+@scenario("Names that differ in blanks only", 3)
+def _(folder: Path) -> list[str]:
+    return command(folder, text="age;age ;income\n1;2;3\n")
+
+
 @scenario("Unknown steering", 2)
 def _(folder: Path) -> list[str]:
     return command(folder, "--steer", "county:column=region")

@@ -361,6 +361,9 @@ def merged(base: Mapping[str, Any], said: Mapping[str, Any], joined: Sequence[st
     return found
 
 
+#: Names of thousands separators that are awkward to type.
+_BLANKS = {"space": " ", "\u00a0": " ", "\u202f": " ", "apostrophe": "'", "\u2019": "'"}
+
 #: How an option is typed and parsed, for settings other than names, numbers and plain text.
 _READERS: dict[str, tuple[Any, Callable[[str, Any], Any]]] = {
     "require": (str, requirements),
@@ -378,5 +381,6 @@ _READERS: dict[str, tuple[Any, Callable[[str, Any], Any]]] = {
     "attribute_blocks": (list[str], attribute_blocks),
     "steer": (list[str], steerings),
     "delimiter": (str, lambda _, typed: {"\\t": "\t", "tab": "\t"}.get(typed, typed)),
+    "thousands": (str, lambda _, typed: _BLANKS.get(typed, typed)),
     "missing": (str, lambda _, typed: list(names(typed))),
 }

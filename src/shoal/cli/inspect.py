@@ -40,8 +40,12 @@ def inspect(
     _print_columns(found)
     _print_combinations(found)
     _print_unchanged(found.unchanged)
+    for note in found.notes:
+        typer.echo(note)
     if recipe is not None:
         typer.echo(f"Starter recipe: {recipe}. Review it before you use it.")
+    if found.command:
+        typer.echo(f"To protect the file: {found.command}")
 
 
 def _print_columns(found: Inspection) -> None:

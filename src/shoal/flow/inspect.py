@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 from shoal import progress
 from shoal.errors import ParameterError, SchemaError, raise_all
 from shoal.flow.plan.promise import UNCHANGED, Coded, coded, combination_sizes, count_unique
-from shoal.flow.stages.read import listed, open_source
+from shoal.flow.stages.protect_command import command_for
+from shoal.flow.stages.read import is_textual, listed, open_source
+from shoal.flow.stages.text_format import TextFormat, detect_format
 from shoal.locations import Place
 from shoal.parameters import unknown
 from shoal.recipe.settings import VERSION
@@ -45,6 +47,7 @@ def starter(
     text: Mapping[str, Any],
     shared: Mapping[str, Sequence[str]] = MappingProxyType({}),
     unchanged: Unchanged = Unchanged(),  # noqa: B008 it is frozen
+    choices: Sequence[Mapping[str, str]] = (),
 ) -> str:
     """Return the starter recipe made from guesses.
 
@@ -59,11 +62,13 @@ def starter(
     columns
         The guess for each column.
     text
-        Settings given for its text file.
+        Settings of its text file.
     shared
         For each presumed household column, the quasi-identifiers that are constant within households.
     unchanged
         The columns that are released unchanged.
+    choices
+        Settings of its text file of which the user must choose one.
     """
     lines = [
         f"# A starter recipe for {_printable(name)}: {records:,} records, {len(columns):,} columns.",
@@ -90,13 +95,18 @@ def starter(
             ]
     lines += _reviewed(unchanged)
     lines += ["# Smallest number of records in a class.", f"k = {k}", ""]
-    if text:
-        lines += [
-            "# How the text file is written.",
-            "[text]",
-            *(f"{key} = {_toml(value)}" for key, value in text.items()),
-        ]
+    lines += _text(text, choices)
     return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _text(text: Mapping[str, Any], choices: Sequence[Mapping[str, str]]) -> list[str]:
+    """Return the lines on how a text file is written, with the settings to choose from as comments."""
+    if not text and not choices:
+        return []
+    lines = ["# How the text file is written.", "[text]", *(f"{key} = {_toml(value)}" for key, value in text.items())]
+    if choices:
+        lines.append("# The cells do not tell which of these is right. Choose:")
+    return lines + ["# " + ", ".join(f"{key} = {_toml(value)}" for key, value in one.items()) for one in choices]
 
 
 def _reviewed(found: Unchanged) -> list[str]:
@@ -151,6 +161,7 @@ def _printable(name: str) -> str:
 
 _LOOKED_AT = 12  # columns whose pairs and triples are counted: 66 and 220
 _LONG = 100_000  # from here on, numbers of equal length are unlikely to be amounts
+_OTHER_DATES = "dates in a second format, which cannot be read with the first; convert them to release them"
 _SAFE = "no column seems to be known from elsewhere, so this one is included to be safe"
 _ONCE = (Role.WEIGHT, Role.SUBJECT, Role.STRATA)
 _INSTEAD = {Role.WEIGHT: Role.OTHER, Role.SUBJECT: Role.IDENTIFIER, Role.STRATA: Role.QUASI}
@@ -177,19 +188,37 @@ def inspect_file(
     if recipe is not None and recipe.exists() and not force:  # before the work, not after
         raise ParameterError(f"{recipe}: exists already; give --force to replace it, or another name.")
     progress.stage("Read")
-    data, dialect = open_source(place, text).read(place.at)
+    encoding = _encoding(place, text)
+    given = {**encoding, **text}
+    data, dialect = open_source(place, given).read(place.at)
+    read = None if dialect is None else detect_format(data, dialect, given)
     name = str(getattr(place.at, "name", place))
-    found = _inspect(data, dialect, (), text, name, listed("reviewed", reviewed))
+    found = _inspect(data, read, (), given, name, listed("reviewed", reviewed))
+    notes = (*(_ENCODED.format(one) for one in encoding.values()), *(() if dialect is None else dialect.notes))
+    found = replace(found, notes=(*notes, *found.notes), command=command_for(place, found, recipe))
     if recipe is not None:
         write_text(found.recipe, recipe, force=force)
     return found
 
 
+_ENCODED = "The file is not UTF-8; it is read as {}, a guess. Check letters such as ä, é and ß in the output."
+
+
+def _encoding(place: Place, text: Mapping[str, Any]) -> dict[str, str]:
+    """Return the encoding of a text file as a setting, if it must be given."""
+    from shoal.io.sources._encoding import guess_encoding
+
+    if "encoding" in text or not isinstance(place.at, Path) or not place.at.is_file() or not is_textual(place):
+        return {}
+    found = guess_encoding(place.at)
+    return {} if found is None else {"encoding": found}
+
+
 def _inspect(
     data: pa.Table,
-    dialect: Dialect | None,
+    read: TextFormat | None,
     unread: Sequence[str],
-    text: Mapping[str, Any],
+    given: Mapping[str, Any],
     name: str,
     reviewed: Sequence[str],
 ) -> Inspection:
@@ -197,12 +226,14 @@ def _inspect(
     names = [*data.column_names, *unread]
     raise_all(SchemaError, [unknown("Schema", "column", one, names) for one in reviewed if one not in names])
     k = max(2, min(STARTER_K, data.num_rows))
+    written = read or TextFormat(Dialect())
+    text = {**given, **written.settings}
     guesses: list[Guess] = []
     codes: dict[str, NDArray[np.int64]] = {}
     for at, column in enumerate(data.column_names):
         progress.report(at, data.num_columns)
-        seen, found = _look(data, column, dialect)
-        role, reason = role_of(seen, k)
+        seen, found = _look(data, column, None if read is None else read.dialect)
+        role, reason = (Role.IDENTIFIER, _OTHER_DATES) if column in written.unread else role_of(seen, k)
         guesses.append(Guess(column, seen.kind, role, reason, seen.missing, seen.distinct))
         if found is not None and (role in (Role.QUASI, Role.STRATA, Role.OTHER) or reason == A_HOUSEHOLD):
             codes[column] = found
@@ -214,8 +245,11 @@ def _inspect(
     counted = _counted({one: codes[one] for one in known if one in chosen})
     together = _combination(tuple(known), [codes[one] for one in known], data.num_rows)
     unchanged = _unchanged(data, columns, reviewed)
-    recipe = starter(name, data.num_rows, k, columns, text, _shared(columns, codes), unchanged)
-    return Inspection(data.num_rows, columns, together, counted, len(known) - len(chosen), recipe, unchanged)
+    recipe = starter(name, data.num_rows, k, columns, text, _shared(columns, codes), unchanged, written.choices)
+    left_out = len(known) - len(chosen)
+    return Inspection(
+        data.num_rows, columns, together, counted, left_out, recipe, unchanged, k, text, written.notes, written.choices
+    )
 
 
 def _unchanged(data: pa.Table, columns: Sequence[Guess], reviewed: Sequence[str]) -> Unchanged:

@@ -78,6 +78,9 @@ class TextFormat(Checked):
     datetime: Annotated[str | None, _text(
         "Format of dates, e.g. %d.%m.%Y", example='"%d.%m.%Y"', metavar="FORMAT", usual="ISO 8601",
     )] = None
+    thousands: Annotated[str | None, _text(
+        "Thousands separator: . , space or apostrophe", example='"."', usual="none",
+    )] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -226,7 +229,7 @@ class RecipeFields(Settings):
     text: Annotated[Table, Param(
         "Format of a text file: delimiter, quote, encoding and others", inner=TextFormat,
         example='{ delimiter = ";", decimal = "," }', usual="detected", see="[Files](files.md)",
-        more="The names are `delimiter`, `quote`, `encoding`, `decimal`, `missing` and `datetime`.",
+        more="The names are `delimiter`, `quote`, `encoding`, `decimal`, `missing`, `datetime` and `thousands`.",
     )] = field(default_factory=dict)
     seed: Annotated[int, Param(
         "Random seed", low=0, group=METHOD, example="1",

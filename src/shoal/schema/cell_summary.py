@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +15,6 @@ from shoal.schema.cells import (
     WORDS,
     Moments,
     as_flags,
-    count_commas,
     digits_in,
     fits,
     misfit_sentence,
@@ -23,6 +24,7 @@ from shoal.schema.cells import (
     unreadable_rows,
     values,
 )
+from shoal.schema.conventions import SHARE, Convention, count_conventions, likely, remedy
 from shoal.types import Dialect, Kind
 
 _NAMED = 10  # rows in a message
@@ -37,8 +39,8 @@ class CellSummary:
     ----------
     rows
         The number of cells.
-    odd, commas, odd_rows
-        How many do not look like values of the kind, how many of these have a decimal comma, and the first rows.
+    odd, others, odd_rows
+        How many do not look like values of the kind, how many of these other conventions read, and the first rows.
     impossible, impossible_rows
         How many look like values but are none, such as 31 February, and the first rows.
     digits
@@ -49,7 +51,7 @@ class CellSummary:
 
     rows: int = 0
     odd: int = 0
-    commas: int = 0
+    others: Mapping[Convention, int] = field(default_factory=Counter)
     odd_rows: tuple[int, ...] = ()
     impossible: int = 0
     impossible_rows: tuple[int, ...] = ()
@@ -69,13 +71,13 @@ class CellSummary:
             within = not iso or _casts(read, pa.timestamp("ns", tz=moments.type.tz if fine else None))
             return cls(len(read), digits=digits, moments=moments, in_nanoseconds=within)
         odd = as_flags(pc.invert(fits(read, kind, dialect)))
-        commas = count_commas(read.filter(pa.array(odd)), dialect)
+        others = count_conventions(read.filter(pa.array(odd)), dialect)
         mixed = not (moments.zoned or moments.unzoned)
         impossible = [] if odd.any() or mixed else sorted(unreadable_rows(read, kind, dialect))
         return cls(
             len(read),
             int(odd.sum()),
-            commas,
+            others,
             tuple(np.flatnonzero(odd)[:_NAMED].tolist()),
             len(impossible),
             tuple(impossible[:_NAMED]),
@@ -89,7 +91,7 @@ class CellSummary:
         return CellSummary(
             self.rows + after.rows,
             self.odd + after.odd,
-            self.commas + after.commas,
+            Counter(self.others) + Counter(after.others),
             (*self.odd_rows, *(self.rows + row for row in after.odd_rows))[:_NAMED],
             self.impossible + after.impossible,
             (*self.impossible_rows, *(self.rows + row for row in after.impossible_rows))[:_NAMED],
@@ -112,11 +114,12 @@ class CellSummary:
             return False
         return self.digits <= LOSSLESS_DIGITS and (kind is not Kind.DATETIME or self.moments.unzoned)
 
-    def refusal(self, name: str, kind: Kind) -> str:
+    def refusal(self, name: str, kind: Kind, dialect: Dialect) -> str:
         """Return the sentence about cells that do not read as the kind."""
         if self.odd:
-            return misfit_sentence(name, kind, self.odd, self.rows, self.odd_rows, comma=self.commas >= 0.5 * self.odd)
-        return misfit_sentence(name, kind, self.impossible, self.rows, self.impossible_rows, comma=False)
+            options = remedy(likely(self.others, SHARE * self.odd), dialect)
+            return misfit_sentence(name, kind, self.odd, self.rows, self.odd_rows, options)
+        return misfit_sentence(name, kind, self.impossible, self.rows, self.impossible_rows, "")
 
 
 def _casts(read: pa.ChunkedArray, kind: pa.DataType) -> bool:

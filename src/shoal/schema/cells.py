@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Integral, Real
 from typing import Any
@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal.errors import DataError, data_rows
+from shoal.schema.thousands import ungrouped
 from shoal.types import Dialect, Kind, called, without_unused
 
 _INTEGER = r"^[+-]?[0-9]+$"
@@ -87,38 +88,25 @@ def without_missing(cells: pa.ChunkedArray, dialect: Dialect) -> pa.ChunkedArray
 
 
 def with_point(cells: pa.ChunkedArray, dialect: Dialect) -> pa.ChunkedArray:
-    """Return cells with a decimal point. A cell that already had one no longer reads as a number."""
+    """Return cells with a decimal point and no thousands separators; a cell with another point is no number."""
+    cells = ungrouped(cells, dialect)
     if dialect.decimal == ".":
         return cells
     return pc.replace_substring(pc.replace_substring(cells, ".", "·"), dialect.decimal, ".")
 
 
-def has_decimal_comma(cells: pa.ChunkedArray, dialect: Dialect) -> bool:
-    """Tell whether most cells would be numbers if the decimal separator were a comma."""
-    read = tidy(cells, dialect)
-    if dialect.decimal == "," or read.null_count == len(read):
-        return False
-    return bool(count_commas(read, dialect) >= 0.5 * (len(read) - read.null_count))
-
-
-def count_commas(read: pa.ChunkedArray, dialect: Dialect) -> int:
-    """Return how many tidy cells would be numbers with a comma if the decimal separator were one."""
-    if dialect.decimal == ",":
-        return 0
-    flags = pc.and_(pc.match_substring(read, ","), fits(read, Kind.CONTINUOUS, replace(dialect, decimal=",")))
-    return int(pc.sum(flags).as_py() or 0)
-
-
 def fits(cells: pa.ChunkedArray, kind: Kind, dialect: Dialect) -> pa.ChunkedArray:
     """Tell for each tidy cell whether it reads as a value of this kind; missing where the cell is."""
     if kind is Kind.INTEGER:
-        return pc.match_substring_regex(cells, _INTEGER)
+        return pc.match_substring_regex(ungrouped(cells, dialect), _INTEGER)
     if kind is Kind.CONTINUOUS:
         return pc.match_substring_regex(with_point(cells, dialect), _NUMBER)
     if kind is Kind.DATETIME and dialect.datetime is not None:
         read = pc.strptime(cells, format=dialect.datetime, unit="s", error_is_null=True)
         again = pc.strftime(read, format=dialect.datetime)  # Arrow reads 30 February as 1 March
         same = pc.fill_null(pc.equal(_bare(again), _bare(cells)), False)
+        if "%Y" in dialect.datetime:  # Arrow reads 45 as the year 45
+            same = pc.and_(same, pc.fill_null(pc.match_substring_regex(cells, "[0-9]{4}"), False))
         return pc.if_else(pc.is_null(cells), pa.scalar(None, pa.bool_()), same)
     if kind is Kind.DATETIME:
         return pc.match_substring_regex(cells, _MOMENT)
@@ -218,6 +206,7 @@ def as_flags(flags: pa.ChunkedArray) -> NDArray[np.bool_]:
 
 def _integers(read: pa.ChunkedArray, dialect: Dialect) -> pa.ChunkedArray:
     """Read integers with Arrow, which is fast, except hexadecimal ones; also accept a plus sign."""
+    read = ungrouped(read, dialect)
     try:
         found = pc.cast(read, pa.int64())
         plain = not any(pc.any(pc.match_substring(read, mark)).as_py() for mark in "xX")
@@ -248,24 +237,29 @@ def _has_time(pattern: str) -> bool:
 
 def _misfits(read: pa.ChunkedArray, name: str, kind: Kind, dialect: Dialect) -> str:
     """Return the sentence about cells that do not read as a kind."""
+    from shoal.schema.conventions import SHARE, count_conventions, likely, remedy
+
     bad = as_flags(pc.invert(fits(read, kind, dialect)))
     if not bad.any():  # the pattern matches but the value is invalid: 31 February, an integer beyond 64 bits
         bad = np.zeros(len(read), bool)
         bad[unreadable_rows(read, kind, dialect)] = True
     rows = np.flatnonzero(bad).tolist()
-    comma = bool(rows) and has_decimal_comma(read.filter(pa.array(bad)), dialect)
-    return misfit_sentence(name, kind, len(rows), len(read), rows, comma=comma)
+    counts = count_conventions(read.filter(pa.array(bad)), dialect)
+    return misfit_sentence(name, kind, len(rows), len(read), rows, remedy(likely(counts, SHARE * len(rows)), dialect))
 
 
-def misfit_sentence(name: str, kind: Kind, count: int, total: int, first: Sequence[int], *, comma: bool) -> str:
-    """Return the sentence about `count` of `total` cells that do not read as a kind, of which the first are given."""
+def misfit_sentence(name: str, kind: Kind, count: int, total: int, first: Sequence[int], options: str) -> str:
+    """Return the sentence about `count` of `total` cells that do not read as a kind, of which the first are given.
+
+    `options` would read most of them; it may be empty.
+    """
     if not count:  # each cell is readable alone, but not all together
         return f"Column {name!r}: mixes times with and without a time zone. Write all of them one way."
     more = f" and {count - len(first):,} more" if count > len(first) else ""
     return (
         f"Column {name!r}: every cell must be {WORDS[kind]}; {count:,} of {total:,} cannot be read as one, "
         f"in {data_rows(first)}{more}. "
-        + ("If numbers have a decimal comma, give --decimal ','." if comma else "Correct it, or give it another role.")
+        + (f"Most can be read with {options}." if options else "Correct it, or give it another role.")
     )
 
 

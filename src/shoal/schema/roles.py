@@ -87,6 +87,7 @@ def schema_from(
             found.get(name) or kind(name),
             trees.get(name),
             ranks.get(name, ()),
+            declared=name in found,
         )
         for name in arrow.names
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -72,6 +73,16 @@ class Inspection(Shown):
         A starter recipe: TOML with comments, which runs as it is.
     unchanged
         Records made unique by columns that the guessed roles would release unchanged.
+    k
+        The smallest number of records in a class, as in the recipe.
+    text
+        Settings with which the text file is read: those given, and those detected.
+    notes
+        How the text file is written, in sentences.
+    choices
+        Settings of which one must be chosen, because the cells do not tell.
+    command
+        The command that protects the file; empty for a frame, or without quasi-identifiers.
     """
 
     records: int
@@ -81,6 +92,11 @@ class Inspection(Shown):
     left_out: int
     recipe: str = field(repr=False)
     unchanged: Unchanged = field(default_factory=Unchanged)
+    k: int = 5
+    text: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    choices: tuple[Mapping[str, str], ...] = ()
+    command: str = ""
 
     def _card(self) -> Card:
         from shoal.types.cards import inspection_card
@@ -100,5 +116,9 @@ class Inspection(Shown):
             "combinations": [one.to_dict() for one in self.combinations],
             "left_out": self.left_out,
             "unchanged": self.unchanged.to_dict(),
+            "text": dict(self.text),
+            "notes": list(self.notes),
+            "choices": [dict(one) for one in self.choices],
+            "command": self.command,
             "recipe": self.recipe,
         }

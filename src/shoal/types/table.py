@@ -88,6 +88,7 @@ class Column:
     kind: Kind
     taxonomy: Taxonomy | None = None
     order: tuple[str, ...] = ()  #: its categories from lowest to highest, if the column does not store them
+    declared: bool = field(default=False, compare=False)  #: whether the recipe states its kind
 
 
 @dataclass(frozen=True)
@@ -125,6 +126,16 @@ class Dialect:
     missing: tuple[str, ...] = ()  #: cells that mean "no value", in addition to the empty one
     datetime: str | None = None  #: strptime format of dates and times; None: ISO 8601
     moment: str = "T"  #: separator between date and time in ISO 8601
+    thousands: str | None = None  #: separator of thousands, one of `.`, `,`, a blank, `'`; None: numbers have none
+    trimmed: tuple[str, ...] = field(default=(), compare=False)  #: columns whose names had surrounding blanks
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Notes on how a file was read."""
+        if not self.trimmed:
+            return ()
+        of = "the name of column" if len(self.trimmed) == 1 else "the names of columns"
+        return (f"Blanks around {of} {listing([repr(name) for name in self.trimmed])} were removed.",)
 
 
 def in_one_piece(column: pa.ChunkedArray) -> pa.Array:
@@ -158,6 +169,7 @@ class Table:
     schema: Schema
     dialect: Dialect | None = None
     before: Table | None = field(default=None, repr=False)  #: the same rows before columns were recoded
+    notes: tuple[str, ...] = ()  #: on how it was read
     cache: dict[tuple[str, tuple[str, ...], Any], Any] = field(
         default_factory=dict, init=False, repr=False
     )  #: parsed and computed columns; a table made from this one starts without them

@@ -144,7 +144,10 @@ class TestText:
             else:
                 assert shown(found) == shown(whole)
         else:  # in memory, the first column that does not fit is named
-            cells = read_table(place(path), recipe, textual=True)
+            cells = result(lambda: read_table(place(path), recipe, textual=True))
+            if isinstance(cells, tuple):  # refused: confidential numbers in another convention
+                assert found == whole == cells
+                return
             faults = [result(lambda name=name: as_values(name, cells, exact=True)) for name in ("a", "b")]
             sentences = {one for fault in faults if isinstance(fault, tuple) for one in fault[1]}
             assert set(found[1]) <= sentences

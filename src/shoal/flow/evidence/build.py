@@ -195,4 +195,5 @@ def names_hidden(recipe: Mapping[str, Any]) -> bool:
 def _text(dialect: Dialect) -> dict[str, Any]:
     """Return how a text file is written; codes for missing values are listed per column."""
     names = ("delimiter", "quote", "encoding", "decimal", "datetime")
-    return {name: getattr(dialect, name) for name in names}
+    found = {name: getattr(dialect, name) for name in names}
+    return found if dialect.thousands is None else {**found, "thousands": dialect.thousands}

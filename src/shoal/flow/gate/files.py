@@ -51,8 +51,8 @@ class Written:
     @property
     def text(self) -> dict[str, Any]:
         """The settings of the source that reads the files."""
-        names = ("delimiter", "quote", "encoding", "decimal", "missing", "datetime")
-        return {} if self.dialect is None else {name: getattr(self.dialect, name) for name in names}
+        names = ("delimiter", "quote", "encoding", "decimal", "missing", "datetime", "thousands")
+        return {} if self.dialect is None else {"trim": False, **{name: getattr(self.dialect, name) for name in names}}
 
 
 class Audited(NamedTuple):

@@ -69,6 +69,7 @@ from shoal.types import (
     Schema,
     Table,
 )
+from shoal.types.attack import Attempt
 from shoal.types.protocols import Sink
 
 if TYPE_CHECKING:
@@ -330,7 +331,7 @@ def protect_frame(
     check_recoded(leaving, recipe.recode, table.schema, as_written=plan.release.as_written)
     about = check_metadata(data.schema, leaving, keep=keep_metadata, whole=whole_lists(recipe, table))
     attempts = attack_release(table, leaving, recipe.to_dict(), keep_metadata=keep_metadata)
-    ordered = (order.note,) if order.note else note_on_order(attempts, recipe.row_order)
+    ordered = _notes_on_order(order, attempts, recipe)
     notes = (*recipe.notes, *((note,) if note else ()), *ordered, *about)
     run = replace(run, checked=audit, left_out=kept.left_out, suppressed=kept.suppressed)
     run = replace(run, notes=notes, attempts=attempts)
@@ -418,6 +419,11 @@ def _as_frames(frame: Any, release: Release, table: Table, recipe: Recipe) -> tu
     return first, FrameSink().in_order(second, apart.data.column_names)
 
 
+def _notes_on_order(order: RowOrder, attempts: Sequence[Attempt], recipe: Recipe) -> tuple[str, ...]:
+    """Return what was done about the order of rows, or what it reveals."""
+    return (order.note,) if order.note else note_on_order(attempts, recipe.row_order)
+
+
 def protect_file(
     source: Place,
     target: Place,
@@ -488,13 +494,12 @@ def protect_file(
         check_recoded(leaving, recipe.recode, table.schema, as_written=plan.release.as_written)
         about = check_metadata(whole.as_read.data.schema, leaving, hidden, keep=keep_metadata, whole=lists)
         attempts = attack_release(table, leaving, recipe.to_dict(), notes_in(hidden), keep_metadata=keep_metadata)
-        notes = (*recipe.notes, *((order.note,) if order.note else note_on_order(attempts, recipe.row_order)), *about)
         run = replace(
             run,
             checked=audit,
             left_out=kept.left_out,
             suppressed=kept.suppressed,
-            notes=notes,
+            notes=(*recipe.notes, *whole.notes, *_notes_on_order(order, attempts, recipe), *about),
             attempts=attempts,
             source=source.name,
             target=target.name,

@@ -15,6 +15,7 @@ from shoal.parameters import unknown
 from shoal.recipe.recipe import Recipe
 from shoal.schema.cell_summary import CellSummary, as_type
 from shoal.schema.cells import WORDS, moment_sign, readable, tidy, values, without_missing
+from shoal.schema.conventions import refusal
 from shoal.schema.kinds import CellCounts, all_labelled, kind_of_field, sampled_rows
 from shoal.schema.roles import schema_from
 from shoal.types import Column, Dialect, Kind, Role, Schema, Table, with_columns
@@ -128,8 +129,22 @@ class BatchReader:
         for table in self.batches.read(undecided) if undecided else ():
             for name in undecided:
                 readings[name].count(table.column(name), dialect)
-        raise_all(DataError, [said for name in undecided if (said := readings[name].refusal())])
+        raise_all(DataError, [said for name in undecided if (said := readings[name].refusal(dialect))])
+        self._refuse_unread(dialect)
         return readings
+
+    def _refuse_unread(self, dialect: Dialect) -> None:
+        """Refuse confidential numbers and dates that would be compared as categories, by the first batch."""
+        names = [
+            one.name
+            for one in self.schema.columns
+            if one.role is Role.CONFIDENTIAL and one.kind is Kind.NOMINAL and not one.declared
+        ]
+        if not names:
+            return
+        first = next(self.batches.read(names))
+        found = [refusal(self.schema[name], first.column(name), dialect) for name in names]
+        raise_all(DataError, [said for said in found if said])
 
     def read(self, columns: Sequence[str] | None = None, rows: int = ROWS) -> Iterator[Table]:
         """Yield tables of `rows` rows, the last with fewer, with all columns or some, in this order.
@@ -164,7 +179,7 @@ class BatchReader:
             whole = replace(reading, summary=CellSummary())
             for table in self.batches.read([name]):
                 whole.count(table.column(name), dialect)
-            raise DataError(whole.summary.refusal(name, reading.column.kind)) from None
+            raise DataError(whole.summary.refusal(name, reading.column.kind, dialect)) from None
 
 
 #: Ways to read a column that depend on all its cells.
@@ -212,11 +227,11 @@ class _Reading:
         if self.how == "moments" and moment_sign(cells) != "T":
             self.moment = moment_sign(cells)
 
-    def refusal(self) -> str:
+    def refusal(self, dialect: Dialect) -> str:
         """Return the sentence about cells that must have values and have none; empty if all have."""
         if self.how != "moments" or self.summary.readable:
             return ""
-        return self.summary.refusal(self.column.name, self.column.kind)
+        return self.summary.refusal(self.column.name, self.column.kind, dialect)
 
     def parse(self, cells: pa.ChunkedArray, dialect: Dialect) -> pa.ChunkedArray | None:
         """Return the values of a batch; None: the cells as written."""

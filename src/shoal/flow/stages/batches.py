@@ -54,6 +54,11 @@ class Batches:
     opened: tuple[BatchedFile, ...] = field(repr=False)
     written: Dialect | None = None
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Notes on how the files were read."""
+        return () if self.dialect is None else self.dialect.notes
+
     def read(self, columns: Sequence[str] | None = None, rows: int = ROWS) -> Iterator[pa.Table]:
         """Yield tables of exactly `rows` rows, the last with fewer; with all columns or some, in this order.
 

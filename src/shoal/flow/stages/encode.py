@@ -84,10 +84,12 @@ def encode(table: Table, names: Sequence[str], *, missing: str = "refuse") -> tu
 def values_of(table: Table, name: str, missing: str) -> tuple[pa.ChunkedArray, str | None]:
     """Return a quasi-identifier's values, parsed if it is text, and the format of its dates and times if it has one."""
     from shoal.schema.cells import is_text, moment_sign, without_nan
+    from shoal.schema.conventions import refusal as unread_refusal
     from shoal.schema.roles import without_user_missing
 
     meant = table.schema[name]
-    _refuse_commas(meant, table)
+    if said := unread_refusal(meant, table.data.column(name), table.dialect):
+        raise DataError(said)
     column, moment = without_user_missing(table.data.schema.field(name), table.data.column(name)), None
     try:
         if is_text(column):
@@ -122,20 +124,6 @@ def numbers_in(table: Table, name: str, what: str) -> NDArray[np.float64]:
     if not isinstance(attribute, Numbers):
         raise SchemaError(f"Column {name!r}: {what} must hold numbers, dates or times. Name another column.")
     return attribute.values
-
-
-def _refuse_commas(column: Column, table: Table) -> None:
-    """Refuse numbers with an undeclared decimal comma, which would be read as categories."""
-    from shoal.schema.cells import has_decimal_comma, is_text
-
-    cells = table.data.column(column.name)
-    if column.kind is not Kind.NOMINAL or column.taxonomy is not None or not is_text(cells) or table.dialect is None:
-        return
-    if has_decimal_comma(cells, table.dialect):
-        raise DataError(
-            f"Column {column.name!r}: its cells look like numbers with a decimal comma, and would be read as "
-            "categories. If they are numbers, give --decimal ','."
-        )
 
 
 def weights_in(table: Table) -> NDArray[np.float64] | None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from shoal.errors import ParameterError, SchemaError, listing, raise_all
+from shoal.errors import DataError, ParameterError, SchemaError, listing, raise_all
 from shoal.locations import Place
 from shoal.parameters import build, shown, unknown
 from shoal.recipe.recipe import Recipe
@@ -61,7 +61,8 @@ def read_table(place: Place, recipe: Recipe, *, textual: bool) -> Table:
         data, _ = open_source(place, {}).read(place.at)
         return Table(data, schema_for(data, recipe, None), build(Csv, recipe.text).dialect())
     data, dialect = open_source(place, recipe.text).read(place.at)
-    table = Table(data, schema_for(data, recipe, dialect), dialect)
+    table = Table(data, schema_for(data, recipe, dialect), dialect, notes=() if dialect is None else dialect.notes)
+    _refuse_unread(table)
     return table if dialect is None or textual else _as_values(table, dialect)
 
 
@@ -79,7 +80,16 @@ def _as_values(table: Table, dialect: Dialect) -> Table:
             typed[column.name] = values(cells, column.name, column.kind, dialect)
         elif column.role is Role.CONFIDENTIAL and column.kind is Kind.NOMINAL:
             typed[column.name] = without_missing(cells, dialect)
-    return Table(with_columns(table.data, typed), table.schema)
+    return Table(with_columns(table.data, typed), table.schema, notes=table.notes)
+
+
+def _refuse_unread(table: Table) -> None:
+    """Refuse confidential numbers and dates that would be compared as categories; `encode` checks quasi-identifiers."""
+    from shoal.schema.conventions import refusal
+
+    columns = [table.schema[name] for name in table.schema.names(Role.CONFIDENTIAL)]
+    found = [refusal(column, table.data.column(column.name), table.dialect) for column in columns]
+    raise_all(DataError, [said for said in found if said])
 
 
 def schema_for(data: pa.Table, recipe: Recipe, dialect: Dialect | None, unread: tuple[str, ...] = ()) -> Schema:

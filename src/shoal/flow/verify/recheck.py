@@ -116,8 +116,8 @@ def files_seen(said: Evidence, place: Place, at: Path, memory: int) -> Seen:
         return replace(seen[0], name=place.name, data=joined(paths, [one.data for one in seen]), place=place)
     if place.options:
         raise ParameterError(f"{place.name}: {listing(list(place.options))} cannot be set here. Leave it out.")
-    text = said["text"] if registry.for_place("io.sources", paths[0]).textual else None
-    files = open_files(paths, text or {})
+    textual = registry.for_place("io.sources", paths[0]).textual
+    files = open_files(paths, _exact(said["text"] or {}) if textual else {})
     return Seen(place.name, files.arrow.empty_table(), files.dialect, place, files)
 
 
@@ -131,13 +131,18 @@ def read_seen(said: Evidence | None, place: Place) -> Seen:
                 "Leave it out."
             )
         try:
-            reader = build(source, text)
+            reader = build(source, _exact(text))
         except ParameterError:
             raise DataError("Evidence: text must describe the format of a text file, but does not.") from None
     else:
-        reader = open_source(place, {})
+        reader = open_source(place, _exact({}) if source.textual and said is not None else {})
     data, dialect = reader.read(place.at)
     return Seen(place.name, data, dialect, place)
+
+
+def _exact(text: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the text format of a released file, whose names of columns are read as written."""
+    return {**text, "trim": False}
 
 
 def frame_seen(frame: Any, name: str) -> Seen:

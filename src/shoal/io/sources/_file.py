@@ -108,6 +108,25 @@ def check_names(owner: str, names: Sequence[object]) -> None:
     raise_all(SchemaError, faults)
 
 
+def check_header(owner: str, cells: Sequence[str]) -> None:
+    """Raise one error about all names in a header that are empty, or duplicated once their blanks are removed.
+
+    >>> check_header("people.csv", ["age", " age "])
+    Traceback (most recent call last):
+    ...
+    shoal.errors.SchemaError: people.csv: column names must be unique without surrounding blanks, which are removed; \
+duplicates: 'age'. Rename all but one of each.
+    """
+    names = [cell.strip() for cell in cells]
+    twice = [name for name, count in Counter(names).items() if name and count > 1]
+    if twice and len(set(cells)) == len(cells):
+        raise SchemaError(
+            f"{owner}: column names must be unique without surrounding blanks, which are removed; duplicates: "
+            f"{listing([repr(name) for name in twice])}. Rename all but one of each."
+        )
+    check_names(owner, names)
+
+
 def check_columns(owner: str, names: Sequence[str]) -> None:
     """Raise unless there are columns, with distinct names."""
     if not names:

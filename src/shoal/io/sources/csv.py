@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Self
 
 from shoal.errors import DataError, ParameterError, SchemaError, raise_all
-from shoal.io.sources._file import check_names, no_rows, read_bytes
+from shoal.io.sources._file import check_header, check_names, no_rows, read_bytes
 from shoal.io.sources._text_chunks import Utf8Text, open_text, refuse_long, skip, whole_rows
 from shoal.io.sources._text_rows import Rows, check_utf8, codec, lines_in, ragged, to_utf8
 from shoal.parameters import Checked, Param
@@ -25,17 +25,30 @@ if TYPE_CHECKING:
 
 #: Possible delimiters, likelier first where two fit equally well: commas also occur inside numbers.
 DELIMITERS = ("\t", ";", "|", ",")
+#: Thousands separators: a blank stands for every kind of blank, an apostrophe for the typographic one as well.
+THOUSANDS = (".", ",", " ", "'")
 _SAMPLE = 1 << 16
 _RECORDS = 200
 
 
 @dataclass(frozen=True)
 class Header:
-    """The first record of a text file: its cells, where the rows begin, and its line end."""
+    """The first record of a text file: its cells as written, where the rows begin, and its line end."""
 
-    names: tuple[str, ...]
+    written: tuple[str, ...]
     end: int
     newline: str
+    trim: bool = True
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns: the cells, without surrounding blanks if these are removed."""
+        return tuple(cell.strip() if self.trim else cell for cell in self.written)
+
+    @property
+    def trimmed(self) -> tuple[str, ...]:
+        """The names that were written with surrounding blanks."""
+        return tuple(name for name, cell in zip(self.names, self.written, strict=True) if name != cell)
 
 
 def find_delimiter(text: bytes, quote: str, *, decimal: str = ".", first: str | None = None) -> str | None:
@@ -81,7 +94,7 @@ def in_header(text: bytes, names: Collection[str], quote: str) -> str | None:
         if delimiter == quote:
             continue
         header = next(csv.reader([line], delimiter=delimiter, quotechar=quote), [])
-        if len(header) > 1 and set(names) <= set(header):
+        if len(header) > 1 and set(names) <= {*header, *(cell.strip() for cell in header)}:
             return delimiter
     return None
 
@@ -169,6 +182,8 @@ class Csv(Checked, Source):
         Param("Cells that mean a missing value, like the empty one.", words="a list of texts", example='["NA", "-9"]'),
     ] = ()
     datetime: Annotated[str | None, Param("Format of dates and times; none: ISO 8601.")] = None
+    thousands: Annotated[str | None, Param("Thousands separator; none: numbers have none.")] = None
+    trim: Annotated[bool, Param("Remove blanks around the names of columns.")] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -178,6 +193,16 @@ class Csv(Checked, Source):
                 faults.append(f"Csv: {field} must be one ASCII character, got {value!r}. Give a single one.")
         if self.decimal not in (".", ","):
             faults.append(f"Csv: decimal must be '.' or ',', got {self.decimal!r}. Give one of the two.")
+        if self.thousands is not None and self.thousands not in THOUSANDS:
+            faults.append(
+                f"Csv: thousands must be '.', ',', a blank or an apostrophe, got {self.thousands!r}. Give one of them."
+            )
+        if self.thousands == self.decimal:
+            other = "','" if self.decimal == "." else "'.'"
+            faults.append(
+                f"Csv: thousands must differ from decimal, both are {self.decimal!r}. Add --decimal {other}, or leave "
+                "out thousands."
+            )
         if self.quote in (self.delimiter, self.decimal):
             faults.append(f"Csv: quote must differ from delimiter and decimal, got {self.quote!r}. Change one of them.")
         if self.datetime is not None and not _reads_back(self.datetime):
@@ -193,16 +218,28 @@ class Csv(Checked, Source):
     def of(cls, dialect: Dialect) -> Self:
         """Return the source that reads text written in this dialect, without detection.
 
+        Names are read as written, unless blanks around them were removed before.
+
         >>> Csv.of(Dialect(delimiter=";", decimal=",")).delimiter
         ';'
         """
-        return cls(**{f.name: getattr(dialect, f.name) for f in fields(cls)})
+        return cls(
+            **{f.name: getattr(dialect, f.name) for f in fields(cls) if f.name != "trim"}, trim=bool(dialect.trimmed)
+        )
 
     def dialect(self) -> Dialect:
         """Return the dialect for writing a file that this source would read."""
         delimiter = self.delimiter or (";" if self.decimal == "," else ",")
         missing = tuple(self.missing)
-        return Dialect(delimiter, self.quote, self.encoding or "utf-8", self.decimal, "\n", missing, self.datetime)
+        return Dialect(
+            delimiter,
+            self.quote,
+            self.encoding or "utf-8",
+            self.decimal,
+            missing=missing,
+            datetime=self.datetime,
+            thousands=self.thousands,
+        )
 
     def read(self, path: Path, *, names: Collection[str] = ()) -> tuple[pa.Table, Dialect | None]:
         """Return the file's cells as text, and the dialect to write them again.
@@ -220,8 +257,7 @@ class Csv(Checked, Source):
         encoding = None if self.encoding is None else codec("Csv", self.encoding)
         text, encoding = to_utf8(name, read_bytes(path), encoding)
         found = self._delimiter(path, text, names)
-        header = read_header(name, text, found or _absent(text), self.quote)
-        check_names(name, header.names)
+        header = self._checked(name, read_header(name, text, found or _absent(text), self.quote))
         rows = Rows(name, text, header.end, header.names, found or _absent(text), self.quote)
         if not text[header.end : header.end + 1] or (table := rows.read()).num_rows == 0:
             raise no_rows(name, textual=True)
@@ -244,9 +280,14 @@ class Csv(Checked, Source):
                 head += more
             found = self._delimiter(path, head, names)
             header, head = _header_of(path.name, text, head, found, self.quote)
-            check_names(path.name, header.names)
+            header = self._checked(path.name, header)
             written = self._written(found, text.encoding, header)
         return CsvBatches(path, header, found, encoding, written, lines_in(head[: header.end]))
+
+    def _checked(self, owner: str, header: Header) -> Header:
+        """Return a header with valid names."""
+        (check_header if self.trim else check_names)(owner, header.written)
+        return replace(header, trim=self.trim)
 
     def _delimiter(self, path: Path, text: bytes, names: Collection[str]) -> str | None:
         """Return the delimiter, from the beginning of a text; None: there is a single column."""
@@ -256,7 +297,13 @@ class Csv(Checked, Source):
 
     def _written(self, delimiter: str | None, encoding: str, header: Header) -> Dialect:
         written = self.dialect()
-        return replace(written, delimiter=delimiter or written.delimiter, encoding=encoding, newline=header.newline)
+        return replace(
+            written,
+            delimiter=delimiter or written.delimiter,
+            encoding=encoding,
+            newline=header.newline,
+            trimmed=header.trimmed,
+        )
 
 
 @dataclass(frozen=True)

@@ -107,7 +107,7 @@ def protect_on_disk(
         audit = replace(audited.audit, attacker=formed.atoms.attacker(promise))
         ordered = (note,) if note else note_on_order(attempts, recipe.row_order)
         run = replace(run_of(output, sample, partition), checked=audit, attempts=attempts)
-        run = replace(run, notes=(*recipe.notes, *ordered, *about))
+        run = replace(run, notes=(*recipe.notes, *batches.notes, *ordered, *about))
         parts = _list_parts(staged, written, counts) if staged.is_dir() else []
         run = replace(run, source=source.name, target=target.name, left_out=found.read - found.records)
         done = DiskRun(run, audited.class_sizes, rows, staged)

@@ -1,0 +1,37 @@
+"""The ``shoal protect`` command for an inspected file, to be copied."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from shoal.locations import Place
+from shoal.schema.conventions import flags
+from shoal.types import Inspection, Role
+
+_OPTIONS = (Role.QUASI, Role.CONFIDENTIAL, Role.IDENTIFIER, Role.STRATA, Role.SUBJECT, Role.WEIGHT)
+_WRITTEN = (".csv", ".tsv", ".txt", ".tab", ".data", ".parquet", ".pq", ".arrow", ".feather", ".ipc")
+_WRITTEN_TOO = (".sav", ".zsav", ".dta", ".xlsx")
+
+
+def command_for(place: Place, found: Inspection, recipe: Path | None) -> str:
+    """Return the command that protects a file with the guessed roles; empty if there is nothing to protect."""
+    if not isinstance(place.at, Path) or not found.named(Role.QUASI):
+        return ""
+    ending = place.at.suffix if place.at.suffix.lower() in _WRITTEN + _WRITTEN_TOO else ".csv"
+    name = place.at.name.split(".")[0] or "out"
+    start = f"shoal protect {_typed(str(place.at))} -o {_typed(f'{name}-protected{ending}')}"
+    if recipe is not None:
+        return f"{start} --recipe {_typed(str(recipe))}"
+    roles = " ".join(f"--{role.value} {_list(names)}" for role in _OPTIONS if (names := found.named(role)))
+    text = {key: ",".join(value) if isinstance(value, (list, tuple)) else value for key, value in found.text.items()}
+    return " ".join(filter(None, [start, roles, f"--k {found.k}", flags(text)]))
+
+
+def _list(names: tuple[str, ...]) -> str:
+    return _typed(",".join(name.replace(",", r"\,") for name in names))
+
+
+def _typed(text: str) -> str:
+    import shlex
+
+    return shlex.quote(text)

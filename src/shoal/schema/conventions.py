@@ -1,0 +1,175 @@
+"""National conventions of numbers and dates in text: which of them read cells that the given settings do not read."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from shoal.schema.cells import fits, is_text, tidy
+from shoal.schema.thousands import SEPARATORS
+from shoal.types import Column, Dialect, Kind
+
+_TIMES = ("", " %H:%M", " %H:%M:%S")
+#: Formats of dates by the shape of a cell, the likelier first. With points, the day always comes first.
+DATES = {
+    r"^[0-9]{1,2}\.[0-9]{1,2}\.[0-9]{4}": ("%d.%m.%Y",),
+    r"^[0-9]{1,2}\.[0-9]{1,2}\.[0-9]{2}": ("%d.%m.%y",),
+    r"^[0-9]{1,2}/[0-9]{1,2}/[0-9]{4}": ("%d/%m/%Y", "%m/%d/%Y"),
+    r"^[0-9]{1,2}/[0-9]{1,2}/[0-9]{2}": ("%d/%m/%y", "%m/%d/%y"),
+    r"^[0-9]{1,2}-[0-9]{1,2}-[0-9]{4}": ("%d-%m-%Y", "%m-%d-%Y"),
+    r"^[0-9]{1,2}-[0-9]{1,2}-[0-9]{2}": ("%d-%m-%y", "%m-%d-%y"),
+    r"^[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}": ("%Y-%m-%d",),  # without leading zeros, or beside another format
+    r"^[0-9]{4}/[0-9]{1,2}/[0-9]{1,2}": ("%Y/%m/%d",),
+    r"^[0-9]{4}\.[0-9]{1,2}\.[0-9]{1,2}": ("%Y.%m.%d",),
+}
+_ENDS = {"": "$", " %H:%M": " [0-9]{1,2}:[0-9]{2}$", " %H:%M:%S": " [0-9]{1,2}:[0-9]{2}:[0-9]{2}$"}
+_SIGNS = "".join(SEPARATORS.values())
+_LIKE_A_NUMBER = rf"^[+-]?[0-9][0-9{_SIGNS}]*[{_SIGNS}][0-9]*$|^[+-]?[.,][0-9]+$"
+_LIKE_A_DATE = r"^[0-9]{1,4}[./-][0-9]{1,2}[./-][0-9]{1,4}( [0-9:]+)?$"
+#: From this share on, cells that a convention reads are taken to be written in it.
+SHARE = 0.5
+_WORDS = {" ": "space", "'": "apostrophe", "\t": "tab"}
+
+
+@dataclass(frozen=True, order=True)
+class Convention:
+    """Settings of a text file: those for numbers, or the format of dates."""
+
+    decimal: str = "."
+    thousands: str | None = None
+    datetime: str | None = None
+
+    def of(self, dialect: Dialect) -> Dialect:
+        """Return a dialect with this convention."""
+        if self.datetime is not None:
+            return replace(dialect, datetime=self.datetime)
+        return replace(dialect, decimal=self.decimal, thousands=self.thousands)
+
+    def flags(self, dialect: Dialect) -> str:
+        """Return the options that change a dialect to this convention.
+
+        >>> Convention(",", ".").flags(Dialect()), Convention(datetime="%d.%m.%Y").flags(Dialect())
+        ("--decimal ',' --thousands '.'", "--datetime '%d.%m.%Y'")
+        """
+        new, names = self.of(dialect), ("decimal", "thousands", "datetime")
+        changed = {name: getattr(new, name) for name in names if getattr(new, name) != getattr(dialect, name)}
+        return flags(changed)
+
+
+#: Conventions of numbers, the simplest first.
+NUMBERS = tuple(
+    Convention(*one)
+    for one in ((".", None), (",", None), (".", ","), (",", "."), (".", " "), (",", " "), (".", "'"), (",", "'"))
+)
+
+
+def flags(text: Mapping[str, str | None]) -> str:
+    """Return settings of a text file as options to type.
+
+    >>> flags({"encoding": "cp1252", "datetime": "%d.%m.%Y %H:%M", "thousands": " "})
+    "--encoding cp1252 --datetime '%d.%m.%Y %H:%M' --thousands space"
+    """
+    return " ".join(f"--{name} {quoted(_WORDS.get(value, value))}" for name, value in text.items() if value)
+
+
+def quoted(value: str) -> str:
+    """Return a value as it is typed in a shell; one with punctuation has quotes, to be told from the sentence."""
+    import shlex
+
+    return value if re.fullmatch("[A-Za-z0-9_-]+", value) else f"'{value}'" if "'" not in value else shlex.quote(value)
+
+
+def count_conventions(read: pa.ChunkedArray, dialect: Dialect) -> Counter[Convention]:
+    """Count the tidy cells that each convention reads as a number or a date, if they do not read as they are.
+
+    >>> import pyarrow as pa
+    >>> counts = count_conventions(pa.chunked_array([["2.835,43", "17,5", "80"]]), Dialect())
+    >>> counts[Convention(",")], counts[Convention(",", ".")], counts[Convention(".", ",")]
+    (1, 2, 0)
+    """
+    found: Counter[Convention] = Counter()
+    for kind, likely in ((Kind.CONTINUOUS, _LIKE_A_NUMBER), (Kind.DATETIME, _LIKE_A_DATE)):
+        cells = read.filter(pc.fill_null(pc.match_substring_regex(read, likely), False))
+        if not len(cells):
+            continue
+        cells = cells.filter(pc.invert(fits(cells, kind, dialect)))
+        for one in NUMBERS if kind is Kind.CONTINUOUS else dates_in(cells):
+            if one.of(dialect) != dialect and (count := pc.sum(fits(cells, kind, one.of(dialect))).as_py()):
+                found[one] += count
+    return found
+
+
+def looks_written(read: pa.ChunkedArray) -> bool:
+    """Tell whether a tidy cell looks like a number with a sign in it, or like a date."""
+    return any(pc.any(pc.match_substring_regex(read, one)).as_py() for one in (_LIKE_A_NUMBER, _LIKE_A_DATE))
+
+
+def dates_in(cells: pa.ChunkedArray) -> Iterator[Convention]:
+    """Yield the formats in which some cells are likely written."""
+    for shape, formats in DATES.items():
+        if not pc.any(pc.match_substring_regex(cells, shape)).as_py():
+            continue
+        for time in _TIMES:
+            if pc.any(pc.match_substring_regex(cells, shape + _ENDS[time])).as_py():
+                yield from (Convention(datetime=one + time) for one in formats)
+
+
+def likely(counts: Mapping[Convention, int], enough: float) -> list[Convention]:
+    """Return the conventions that read the most cells and at least so many: one, or two that read other values.
+
+    >>> from shoal.types import Dialect
+    >>> import pyarrow as pa
+    >>> cells = pa.chunked_array([["1,234", "5,678"]])
+    >>> [one.flags(Dialect()) for one in likely(count_conventions(cells, Dialect()), 1)]
+    ["--decimal ','", "--thousands ','"]
+    """
+    most = max(counts.values(), default=0)
+    if not most or most < enough:
+        return []
+    best = [one for one, count in counts.items() if count == most]
+    return [best[0], *(one for one in best[1:] if _differs(one, best[0]))]
+
+
+def _differs(one: Convention, other: Convention) -> bool:
+    """Tell whether two conventions that read the same cells read other values."""
+    if one.datetime != other.datetime:
+        return True
+    pairs = ((one, other), (other, one))
+    return any(a.decimal == b.thousands and a.thousands is None and a.decimal != b.decimal for a, b in pairs)
+
+
+def remedy(found: Iterable[Convention], dialect: Dialect) -> str:
+    """Return the options to give, as the end of a sentence.
+
+    >>> remedy([Convention(",", ".")], Dialect())
+    "--decimal ',' --thousands '.'"
+    """
+    return " or ".join(one.flags(dialect) for one in found)
+
+
+def unread(cells: pa.ChunkedArray, dialect: Dialect) -> list[Convention]:
+    """Return the conventions in which most cells of a column are numbers or dates, while the dialect reads text."""
+    read = tidy(cells, dialect)
+    return likely(count_conventions(read, dialect), SHARE * max(len(read) - read.null_count, 1))
+
+
+def refusal(column: Column, cells: pa.ChunkedArray, dialect: Dialect | None) -> str:
+    """Return the sentence about a column whose numbers or dates would be read as categories; empty if they are not.
+
+    Categories that the recipe declares are taken as such.
+    """
+    if dialect is None or column.kind is not Kind.NOMINAL or column.declared or not is_text(cells):
+        return ""
+    found = unread(cells, dialect)
+    if not found:
+        return ""
+    what = "numbers" if found[0].datetime is None else "dates"
+    return (
+        f"Column {column.name!r}: most cells are {what} in another convention, and would be read as categories. Give "
+        f"{remedy(found, dialect)}, or --kind {quoted(column.name)}=nominal if they are categories."
+    )

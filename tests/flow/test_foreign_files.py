@@ -1,0 +1,248 @@
+"""Files from other countries: inspected, then protected with what the inspection proposes."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import shoal
+from shoal.types import Kind, Role
+
+N = 60
+RNG = np.random.default_rng(5)
+PAY = RNG.uniform(200, 20_000, N).round(2)
+AGE = RNG.integers(20, 80, N)
+BORN = [np.datetime64("1975-01-01") + np.timedelta64(int(day), "D") for day in RNG.integers(0, 9000, N)]
+GERMAN = {"encoding": "cp1252", "datetime": "%d.%m.%Y", "decimal": ",", "thousands": "."}
+
+
+def number(value: float, decimal: str, thousands: str) -> str:
+    return f"{value:,.2f}".translate({ord(","): thousands, ord("."): decimal})
+
+
+def day(value: np.datetime64, pattern: str) -> str:
+    return str(value.astype("datetime64[D]").item().strftime(pattern))
+
+
+def rows(decimal: str, thousands: str, pattern: str, sign: str = ";") -> str:
+    lines = [sign.join([" Nr", "Alter", "Einkommen", "Geburt", "Ort"])]
+    for i in range(N):
+        cells = [f"x{i}", str(AGE[i]), number(PAY[i], decimal, thousands), day(BORN[i], pattern), "München"]
+        lines.append(sign.join(f'"{cell}"' if sign in cell else cell for cell in cells))
+    return "\n".join(lines) + "\n"
+
+
+CONVENTIONS: list[tuple[str, bytes, dict[str, str]]] = [
+    ("German", rows(",", ".", "%d.%m.%Y").encode("cp1252"), GERMAN),
+    (
+        "French",
+        rows(",", "\u202f", "%d/%m/%Y").encode(),
+        {"datetime": "%d/%m/%Y", "decimal": ",", "thousands": " "},
+    ),
+    (
+        "Swiss",
+        rows(".", "\u2019", "%d.%m.%y").encode(),
+        {"datetime": "%d.%m.%y", "thousands": "'"},
+    ),
+    (
+        "American",
+        rows(".", ",", "%m/%d/%Y", ",").encode("utf-8-sig"),
+        {"datetime": "%m/%d/%Y", "thousands": ","},
+    ),
+    (
+        "commas for everything",
+        rows(",", ".", "%Y-%m-%d", ",").encode("utf-16"),
+        {"decimal": ",", "thousands": ".", "delimiter": ","},
+    ),
+]
+
+
+@pytest.mark.parametrize(("raw", "text"), [one[1:] for one in CONVENTIONS], ids=[one[0] for one in CONVENTIONS])
+@pytest.mark.parametrize("by_recipe", [True, False])
+def test_inspect_then_protect(
+    raw: bytes, text: dict[str, str], by_recipe: bool, tmp_path: Path, run: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("in.csv").write_bytes(raw)
+    found = json.loads(run("inspect", "in.csv", "--json", *(["--recipe", "start.toml"] if by_recipe else [])).out)
+    assert found["text"] == text
+    assert {one["name"]: (one["kind"], one["role"]) for one in found["columns"]} == {
+        "Nr": ("nominal", "identifier"),
+        "Alter": ("integer", "quasi"),
+        "Einkommen": ("continuous", "quasi"),
+        "Geburt": ("datetime", "quasi"),
+        "Ort": ("nominal", "quasi"),
+    }
+    assert "Blanks around the name of column 'Nr' were removed." in found["notes"]
+    shown = shlex.split(found["command"])
+    assert shown[:2] == ["shoal", "protect"]
+    ran = run(*shown[1:])
+    assert (ran.code, ran.err) == (0, "")
+    assert "Blanks around the name of column 'Nr' were removed." in ran.out
+    mark = {b"\xff": "utf-16", b"\xef": "utf-8-sig"}.get(raw[:1])
+    encoding = mark or text.get("encoding", "utf-8")
+    released, given = (Path(name).read_bytes().decode(encoding).splitlines() for name in ("in-protected.csv", "in.csv"))
+    assert released[0] == given[0].replace(" Nr", "")[1:]
+    assert len(released) == len(given)
+
+
+def protect(folder: Path, name: str, text: dict[str, str], **more: Any) -> Any:
+    recipe = {"quasi": ["Alter", "Einkommen", "Geburt"], "identifier": ["Nr"], "k": 3, "row_order": "keep"}
+    return shoal.protect(folder / name, {**recipe, "text": text}, output=folder / f"{name}.out.csv", **more)
+
+
+def test_all_conventions_give_the_same_classes(tmp_path: Path) -> None:
+    means = []
+    for name, raw, text in CONVENTIONS:
+        (tmp_path / name).with_suffix(".csv").write_bytes(raw)
+        done = protect(tmp_path, f"{name}.csv", text)
+        means.append([done.partition.labels.tolist(), done.printed.to_dict()])
+    assert all(one == means[0] for one in means)
+
+
+def test_the_output_is_written_as_the_input(tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_bytes(CONVENTIONS[0][1])
+    protect(tmp_path, "in.csv", GERMAN)
+    first = (tmp_path / "in.csv.out.csv").read_text(encoding="cp1252").splitlines()[1].split(";")
+    assert first[3] == "München"
+    assert len(first[2].split(".")) == 3  # the date
+    assert "," in first[1]
+    assert "." not in first[1]  # released numbers have no thousands separators
+
+
+def test_memory_and_disk_agree_and_every_command_reads_the_file(tmp_path: Path, run: Callable) -> None:
+    lines = CONVENTIONS[0][1].decode("cp1252").splitlines()
+    (tmp_path / "in.csv").write_bytes(CONVENTIONS[0][1])
+    recipe = tmp_path / "r.toml"
+    found = shoal.inspect(tmp_path / "in.csv", recipe=recipe)
+    assert found.named(Role.QUASI) == ("Alter", "Einkommen", "Geburt", "Ort")
+    outs = []
+    for engine in ("memory", "disk"):
+        out, evidence = tmp_path / f"{engine}.csv", tmp_path / f"{engine}.json"
+        options = ["--recipe", recipe, "--row-order", "keep", "--engine", engine, "--set", "scale=range"]
+        ran = run("protect", tmp_path / "in.csv", "-o", out, *options, "--evidence", evidence)
+        assert (ran.code, ran.err) == (0, ""), engine
+        assert "Blanks around" in ran.out
+        outs.append(out)
+        text = ["--decimal", ",", "--thousands", ".", "--datetime", "%d.%m.%Y", "--encoding", "cp1252"]
+        assert run("verify", evidence, out).code == 0
+        assert run("audit", out, "--quasi", "Alter,Einkommen,Geburt,Ort", "--require", "k=5", *text).code == 0
+        assert run("compare", tmp_path / "in.csv", out, "--columns", "Einkommen,Geburt", *text).code == 0
+        assert run("attack", tmp_path / "in.csv", out, "--recipe", recipe).code == 0
+    assert [one.read_bytes()[:30] for one in outs] == [outs[0].read_bytes()[:30]] * 2
+    assert len(outs[0].read_text(encoding="cp1252").splitlines()) == len(lines)
+
+
+def test_confidential_numbers_keep_their_separators_and_are_ranked(tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_bytes(CONVENTIONS[0][1])
+    recipe = {"quasi": ["Alter"], "confidential": ["Einkommen"], "identifier": ["Nr", "Geburt"], "k": 3, "t": 0.4}
+    done = shoal.protect(tmp_path / "in.csv", {**recipe, "text": GERMAN}, output=tmp_path / "out.csv")
+    assert done.schema["Einkommen"].kind is Kind.CONTINUOUS
+    released = [line.split(";")[1] for line in (tmp_path / "out.csv").read_text(encoding="cp1252").splitlines()[1:]]
+    assert sorted(released) == sorted(number(one, ",", ".") for one in PAY)
+    with pytest.raises(shoal.DataError, match=r"'Einkommen': most cells are numbers.*--decimal ',' --thousands '\.'"):
+        shoal.protect(
+            tmp_path / "in.csv",
+            {**recipe, "text": {"encoding": "cp1252"}},
+            output=tmp_path / "out.csv",
+            force=True,
+        )
+
+
+@pytest.mark.parametrize("engine", ["memory", "disk"])
+@pytest.mark.parametrize("role", ["quasi", "confidential"])
+def test_unread_columns_are_refused_with_the_options(tmp_path: Path, engine: str, role: str) -> None:
+    (tmp_path / "in.csv").write_bytes(CONVENTIONS[0][1])
+    columns = {"quasi": ["Alter", "Einkommen", "Geburt"]} if role == "quasi" else {"confidential": ["Geburt"]}
+    recipe = {"quasi": ["Alter"], "identifier": ["Nr"], "k": 3, **columns, "text": {"encoding": "cp1252"}}
+    with pytest.raises(shoal.DataError) as refused:
+        shoal.protect(tmp_path / "in.csv", recipe, output=tmp_path / "out.csv", engine=engine)
+    assert ("--decimal ',' --thousands '.'" in str(refused.value)) == (role == "quasi")
+    assert ("--datetime '%d.%m.%Y'" in str(refused.value)) == (role == "confidential" or engine == "memory")
+    assert [one.name for one in tmp_path.iterdir()] == ["in.csv"]
+
+
+def inspected(folder: Path, **columns: Sequence[str]) -> Any:
+    table = [*zip(*columns.values(), strict=True)]
+    lines = [";".join(columns), *(";".join(row) for row in table)]
+    (folder / "in.csv").write_text("\n".join(lines) + "\n")
+    return shoal.inspect(folder / "in.csv", recipe=folder / "start.toml", force=True)
+
+
+DAYS = [f"{1 + i % 12:02d}/{1 + i % 11:02d}/2020" for i in range(30)]
+
+
+def test_an_ambiguous_day_is_asked_for(tmp_path: Path) -> None:
+    found = inspected(tmp_path, birth=DAYS, age=[str(20 + i) for i in range(30)])
+    assert found.columns[0].kind is Kind.DATETIME
+    assert "datetime" not in found.text
+    assert found.choices == ({"datetime": "%d/%m/%Y"}, {"datetime": "%m/%d/%Y"})
+    assert "no day is above 12, so dates may be day/month/year or month/day/year" in found.notes[0]
+    assert '# datetime = "%m/%d/%Y"' in found.recipe
+    with pytest.raises(shoal.DataError, match=r"Give --datetime '%d/%m/%Y' or --datetime '%m/%d/%Y'"):
+        shoal.protect(tmp_path / "in.csv", tmp_path / "start.toml", output=tmp_path / "out.csv")
+    chosen = found.recipe.replace('# datetime = "%m/%d/%Y"', 'datetime = "%m/%d/%Y"')
+    (tmp_path / "start.toml").write_text(chosen)
+    assert shoal.protect(tmp_path / "in.csv", tmp_path / "start.toml", output=tmp_path / "out.csv").audit.holds
+
+
+def test_another_column_may_tell(tmp_path: Path) -> None:
+    found = inspected(tmp_path, birth=DAYS, admitted=[f"{1 + i % 28:02d}/03/2020" for i in range(30)])
+    assert found.text == {"datetime": "%d/%m/%Y"}
+    assert "Column 'birth': no day is above 12, so dates are read like those of other columns." in found.notes
+
+
+def test_a_second_format_of_dates_is_not_dropped_silently(tmp_path: Path) -> None:
+    iso = [f"2020-01-{1 + i % 28:02d}" for i in range(30)]
+    found = inspected(tmp_path, birth=[f"{1 + i % 28:02d}.03.2020" for i in range(30)], seen=iso, other=iso)
+    assert [guess.role.value for guess in found.columns] == ["identifier", "quasi", "quasi"]
+    assert "second format" in found.columns[0].reason
+    assert "They would be removed; convert them to release them." in found.notes[0]
+    assert shoal.protect(tmp_path / "in.csv", tmp_path / "start.toml", output=tmp_path / "out.csv").audit.holds
+
+
+def test_three_digits_after_a_point_or_a_comma_are_ambiguous(tmp_path: Path) -> None:
+    points = inspected(tmp_path, income=[f"{1 + i}.{100 + i}" for i in range(30)])
+    assert (points.columns[0].kind, dict(points.text)) == (Kind.CONTINUOUS, {})
+    assert "read as a decimal sign; if it separates thousands, give --decimal ',' --thousands '.'." in points.notes[0]
+    commas = inspected(tmp_path, income=[f"{1 + i},{100 + i}" for i in range(30)])
+    assert (commas.columns[0].kind, dict(commas.text)) == (Kind.CONTINUOUS, {})
+    assert commas.choices == ({"decimal": ","}, {"thousands": ","})
+    both = inspected(
+        tmp_path, income=[f"{1 + i}.{100 + i}" for i in range(30)], rent=[f"1.{200 + i},5" for i in range(30)]
+    )
+    assert both.text == {"decimal": ",", "thousands": "."}
+    assert both.columns[0].kind is Kind.INTEGER
+
+
+def test_two_digit_years_state_their_century(tmp_path: Path) -> None:
+    found = inspected(tmp_path, birth=[f"{1 + i % 28:02d}.03.{45 + i}" for i in range(30)])
+    assert found.text == {"datetime": "%d.%m.%y"}
+    assert "Two-digit years are read as 1969 to 2068" in found.notes[1]
+
+
+def test_what_is_given_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_bytes(CONVENTIONS[0][1])
+    found = shoal.inspect(tmp_path / "in.csv", text={"encoding": "latin-1", "decimal": "."})
+    assert found.text["encoding"] == "latin-1"
+    assert found.text["decimal"] == "."
+    assert "thousands" not in found.text
+
+
+def test_ordinary_files_are_read_as_before(tmp_path: Path) -> None:
+    found = inspected(
+        tmp_path,
+        code=[f"0{i:03d}" for i in range(30)],
+        address=[f"10.0.0.{i}" for i in range(30)],
+        age=[str(i) for i in range(30)],
+        pay=[f"{i}.5" for i in range(30)],
+        born=[f"2020-01-{1 + i % 28:02d}" for i in range(30)],
+        words=["a, b", "c. d", "e - f"] * 10,
+    )
+    assert (dict(found.text), found.notes, found.choices) == ({}, (), ())
