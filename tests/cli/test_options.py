@@ -21,7 +21,7 @@ def test_every_field_is_an_option_of_protect_below_its_group(run: Callable) -> N
         if declared.param.group:
             option = declared.param.option or f"--{declared.name.replace('_', '-')}"
             assert f"{option} " in found[declared.param.group], declared.name
-    assert list(found) == ["Arguments", OUTPUT, COLUMNS, PRIVACY, METHOD, TEXT, "Options"]
+    assert list(found) == ["Arguments", OUTPUT, COLUMNS, PRIVACY, METHOD, TEXT, "Machine", "Options"]
 
 
 @pytest.mark.parametrize("command", ["explore", "audit", "inspect", "compare"])

@@ -1,7 +1,8 @@
 """Command line: one file per command, which parses, calls the API and prints.
 
 Messages go to standard error, results to standard output. Exit codes: 0 done; 2 wrong usage or parameter; 3 the data do
-not fit; 4 the requested guarantee is not met, and nothing was written; 5 an engine, broker or disk failed.
+not fit; 4 the requested guarantee is not met, and nothing was written; 5 an engine, broker or disk failed; 141 the
+reader of standard output has gone.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import functools
 import importlib
 import io
 import os
+import select
 import signal
 import sys
 import threading
@@ -17,21 +19,22 @@ from collections.abc import Callable
 from typing import Any
 
 import typer
-from typer.core import TyperArgument, TyperCommand
+from typer.core import TyperArgument, TyperCommand, TyperGroup
 
 from shoal import registry
 from shoal.errors import ShoalError
 
-app = typer.Typer(
-    name="shoal",
-    help="Makes microdata safe to share: every record swims in a shoal of at least k.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="rich"
-    if sys.stdout is not None and sys.stdout.isatty()
-    else None,  # drawing boxes costs a third of the time of --help
-)
+#: Commands in the order in which people work; all others follow by name.
+ORDER = ("inspect", "protect", "audit", "attack", "compare", "explore", "verify", "stream")
+
+
+class Root(TyperGroup):
+    """The list of commands, without boxes: drawing them would double the time of ``shoal --help``."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help as plain text."""
+        self.rich_markup_mode = None
+        super().format_help(ctx, formatter)
 
 
 class Grouped(TyperCommand):
@@ -44,9 +47,23 @@ class Grouped(TyperCommand):
             if (record := param.get_help_record(ctx)) is not None:
                 heading = "Arguments" if isinstance(param, TyperArgument) else "Options"
                 groups.setdefault(getattr(param, "rich_help_panel", None) or heading, []).append(record)
-        for heading, records in groups.items():
+        for heading, records in sorted(groups.items(), key=lambda group: group[0] == "Options"):  # which are few
             with formatter.section(heading):
                 formatter.write_dl(records)
+
+
+app = typer.Typer(
+    name="shoal",
+    cls=Root,
+    help="Makes microdata safe to share: every record swims in a shoal of at least k.",
+    epilog="shoal COMMAND -h shows the options of a command, and an example.",
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich"
+    if sys.stdout is not None and sys.stdout.isatty()
+    else None,  # drawing boxes costs a third of the time of --help
+)
 
 
 def _version(asked: bool) -> None:
@@ -67,10 +84,12 @@ def _root(
 
 
 def _commands() -> None:
-    """Add every file of this folder as a command; its function is named like the file."""
-    for name in sorted(registry.built_in("cli")):
+    """Add every file of this folder as a command: a function named like the file, a summary and an example."""
+    places = {name: place for place, name in enumerate(ORDER)}
+    for name in sorted(registry.built_in("cli"), key=lambda name: (places.get(name, len(ORDER)), name)):
         module = importlib.import_module(f"shoal.cli.{name}")
-        app.command(name.rstrip("_"), cls=Grouped)(_stoppable(getattr(module, name)))
+        add = app.command(name.rstrip("_"), cls=Grouped, short_help=module.SUMMARY, epilog=f"Example: {module.EXAMPLE}")
+        add(_stoppable(getattr(module, name)))
 
 
 def _stoppable(command: Callable[..., None]) -> Callable[..., None]:
@@ -83,8 +102,22 @@ def _stoppable(command: Callable[..., None]) -> Callable[..., None]:
         except KeyboardInterrupt:
             _say("Interrupted. No unfinished file was left behind.")
             raise typer.Exit(130) from None
+        except BrokenPipeError:
+            if not _output_closed():  # another pipe, such as that of a process that reads a file
+                raise
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the interpreter flushes it at exit
+            raise typer.Exit(141) from None
 
     return run
+
+
+def _output_closed() -> bool:
+    """Tell whether the reader of standard output has gone, as in ``shoal list | head -1``."""
+    if not hasattr(select, "poll"):
+        return True
+    polled = select.poll()
+    polled.register(sys.stdout.fileno(), select.POLLOUT)
+    return any(event & (select.POLLERR | select.POLLHUP) for _, event in polled.poll(0))
 
 
 def _terminate(number: int, _: object) -> None:

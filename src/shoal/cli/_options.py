@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_origin
 
 import typer
 
+from shoal import registry
 from shoal.errors import ParameterError
 from shoal.parameters import UNSET, Declared, alternatives, declarations, fits
 from shoal.recipe.fields import BLOCKINGS, OUTPUT, RecipeFields, TextFormat
@@ -21,9 +22,12 @@ if TYPE_CHECKING:
     from shoal.recipe.recipe import Recipe
     from shoal.recipe.settings import Settings
 
+MACHINE = "Machine"
+_MACHINE = ("engine", "spark_master")
 _OUTPUT = (
     "output", "save_recipe", "report", "edition", "evidence", "receipt", "certify", "keep_metadata", "force", "json",
 )  # fmt: skip
+_KEYS = {"method": "partition", "release": "release"}  # settings whose values are names of components
 F = TypeVar("F", bound=Callable[..., None])
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
@@ -46,6 +50,7 @@ Threads = Annotated[
         metavar="N",
         help="Number of threads; the result is the same with any number.",
         show_default="the available cores",
+        rich_help_panel=MACHINE,
         callback=_use_threads,
     ),
 ]
@@ -62,13 +67,14 @@ Memory = Annotated[
         metavar="SIZE",
         help="Memory to use at most, e.g. 2GB; larger files are read in parts.",
         show_default="what is available",
+        rich_help_panel=MACHINE,
     ),
 ]
 
 
-def option(metavar: str, text: str, *names: str, usual: str = "") -> Any:
-    """Declare an option of a single command: the form of its value, its help, and its names."""
-    return typer.Option(*names, metavar=metavar or None, help=text, show_default=usual or True)
+def option(metavar: str, text: str, *names: str, usual: str = "", group: str | None = None) -> Any:
+    """Declare an option of a single command: the form of its value, its help, its names, and its group in the help."""
+    return typer.Option(*names, metavar=metavar or None, help=text, show_default=usual or True, rich_help_panel=group)
 
 
 def settings(
@@ -93,6 +99,8 @@ def settings(
             info = one.annotation.__metadata__[0]
             if one.name in _OUTPUT:
                 info.rich_help_panel = OUTPUT
+            elif one.name in _MACHINE:
+                info.rich_help_panel = MACHINE
         said = helps or {}
         made = [_parameter(one, said.get(one.name), needed=one.name in needed) for one in chosen]
         first = [one for one in kept if one.default is one.empty]
@@ -100,6 +108,15 @@ def settings(
         return command
 
     return decorate
+
+
+def keys_of(*families: str) -> Callable[[str], list[str]]:
+    """Return a function that completes the names of components, for shells."""
+
+    def complete(incomplete: str) -> list[str]:
+        return [key for family in families for key in registry.keys(family) if key.startswith(incomplete)]
+
+    return complete
 
 
 def _parameter(declared: Declared, said: str | None, *, needed: bool) -> inspect.Parameter:
@@ -117,6 +134,7 @@ def _parameter(declared: Declared, said: str | None, *, needed: bool) -> inspect
         show_default=shown if shown and kinds != [bool] else False,
         rich_help_panel=param.group,
         hidden=not param.group,
+        autocompletion=keys_of(_KEYS[declared.name]) if declared.name in _KEYS else None,
     )
     default: Any = inspect.Parameter.empty if needed else None
     if kinds == [bool]:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     )
 
 
+_NARROW = 60  # columns of a terminal, below which tables are stacked
 _NAMED = 4  # maximum number of columns that are named one by one
 _FATES = {"identifier": "not at all", "subject": "not at all"}
 
@@ -45,7 +46,13 @@ def console() -> Console:
     """Return the console of standard output; column names are not markup."""
     from rich.console import Console
 
-    return Console(markup=False, highlight=False, soft_wrap=not sys.stdout.isatty())
+    class Output(Console):
+        """A console that leaves a closed pipe to the command."""
+
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
+
+    return Output(markup=False, highlight=False, soft_wrap=not sys.stdout.isatty())
 
 
 def print_table(
@@ -58,13 +65,17 @@ def print_table(
     whole: Collection[int] = (),
     widths: Sequence[int] = (),
 ) -> None:
-    """Print a table; a row that is None ends a section.
+    """Print a table; a row that is None ends a section. Below 60 columns, print each row as a list instead.
 
     Columns by position: `right` are right-aligned, `fold` are never truncated, `whole` never wrapped, and `widths` are
     minimum widths.
     """
     from rich.table import Table
 
+    screen = console()
+    if screen.width < _NARROW:
+        _print_stacked(screen, title, heads, rows)
+        return
     table = Table(*heads, title=title, title_justify="left")
     for at, column in enumerate(table.columns):
         column.justify = "right" if at in right else "left"
@@ -76,7 +87,28 @@ def print_table(
             table.add_section()
         else:
             table.add_row(*row)
-    console().print(table)
+    screen.print(table)
+
+
+def _print_stacked(screen: Console, title: str, heads: Sequence[str], rows: Iterable[Sequence[str] | None]) -> None:
+    """Print each row as its first cell, and below it every other cell beside its head; nothing is truncated."""
+    from rich.table import Table
+
+    screen.print(title, style="italic", soft_wrap=False)
+    names = [" ".join(head.split()) for head in heads]
+    for row in rows:
+        if row is None:
+            continue
+        screen.print(row[0] or names[0], soft_wrap=False)
+        grid = Table.grid(padding=(0, 1))
+        grid.add_column(overflow="fold", max_width=screen.width // 3)
+        grid.add_column(overflow="fold")
+        for name, cell in zip(names[1:], row[1:], strict=False):
+            if cell.strip():
+                grid.add_row(f"  {name}", cell)
+        if grid.row_count:
+            screen.print(grid)
+    screen.print()
 
 
 def shortened(rows: Sequence[Sequence[str]], most: int = 40) -> Sequence[Sequence[str]]:
@@ -104,6 +136,8 @@ def summary_of(output: str) -> Iterator[None]:
     try:
         yield
         sys.stdout.flush()
+    except BrokenPipeError:
+        raise
     except (OSError, AttributeError):
         sys.stdout = None  # otherwise the interpreter complains again at exit
         raise EngineError(f"{output}: was written and audited, but the summary could not be printed.") from None

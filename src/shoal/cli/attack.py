@@ -10,6 +10,9 @@ import typer
 from shoal.cli import _options as o
 from shoal.cli._tables import print_attempts, print_json, progress_bar
 
+SUMMARY = "Find what an attacker learns from a release."
+EXAMPLE = "shoal attack people.csv safe.csv --recipe recipe.toml"
+
 
 @o.settings("quasi", "confidential", "identifier", "subject", "strata", "weight", "reviewed", "k", "kinds")
 def attack(

@@ -11,6 +11,9 @@ from shoal.cli import _options as o
 from shoal.cli._tables import print_json, print_readings, progress_bar
 from shoal.errors import ParameterError
 
+SUMMARY = "Measure what was lost, and which risk is left."
+EXAMPLE = "shoal compare people.csv safe.csv --columns birth,income"
+
 
 @o.settings("confidential", "set", "seed", "kinds", "orders", "taxonomies")
 def compare(

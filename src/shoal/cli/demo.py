@@ -12,6 +12,9 @@ from shoal.cli._tables import print_audit, print_losses, print_schema, print_tab
 if TYPE_CHECKING:
     from shoal import Demonstration
 
+SUMMARY = "Protect a synthetic survey, step by step."
+EXAMPLE = "shoal demo"
+
 
 def demo(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder for the files.")] = Path("demo"),

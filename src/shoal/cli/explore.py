@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,9 +12,14 @@ from shoal.cli import _options as o
 from shoal.cli._stopping import leave_without_threads, stoppable_search
 from shoal.cli._tables import print_json, print_table, progress_bar, summary_of
 from shoal.progress import Enough
+from shoal.recipe.fields import OUTPUT
 
 if TYPE_CHECKING:
     from shoal.types import Explored, Setting
+
+SEARCH = "Search"
+SUMMARY = "Try settings, and recommend one."
+EXAMPLE = "shoal explore people.csv --quasi birth,income -o frontier.html"
 
 
 @o.settings(
@@ -26,34 +32,38 @@ def explore(
         Path | None, o.option("PAGE.html", "Output page with the frontier, .html.", "--output", "-o")
     ] = None,
     methods: Annotated[
-        str | None, o.option("A,B,…", "Methods to try. Default: those that suit the requirements.")
+        str | None, o.option("A,B,…", "Methods to try. Default: those that suit the requirements.", group=SEARCH)
     ] = None,
-    k: Annotated[str | None, o.option("A,B,…", "Class sizes to try.", "--k", usual="3,5,10,25")] = None,
-    t: Annotated[str | None, o.option("A,B,…", "Values of t (t-closeness, 0 to 1) to try.", "--t")] = None,
+    k: Annotated[str | None, o.option("A,B,…", "Class sizes to try.", "--k", usual="3,5,10,25", group=SEARCH)] = None,
+    t: Annotated[
+        str | None, o.option("A,B,…", "Values of t (t-closeness, 0 to 1) to try.", "--t", group=SEARCH)
+    ] = None,
     effort: Annotated[
-        str | None, o.option("A,B,…", "Efforts to try: none, fast, default, best.", "--effort", "--refine")
+        str | None,
+        o.option("A,B,…", "Efforts to try: none, fast, default, best.", "--effort", "--refine", group=SEARCH),
     ] = None,
-    seconds: Annotated[float, o.option("", "Time limit of the whole search, in seconds.")] = 60.0,
-    jobs: Annotated[int, o.option("", "Settings that run in parallel.")] = 2,
-    sample: Annotated[int, o.option("", "Largest number of records; a larger file is sampled.")] = 20_000,
-    loss: Annotated[str, o.option("", "Measure of loss to compare by: il_sse or il.")] = "il_sse",
+    seconds: Annotated[float, o.option("", "Time limit of the whole search, in seconds.", group=SEARCH)] = 60.0,
+    jobs: Annotated[int, o.option("", "Settings that run in parallel.", group=SEARCH)] = 2,
+    sample: Annotated[int, o.option("", "Largest number of records; a larger file is sampled.", group=SEARCH)] = 20_000,
+    loss: Annotated[str, o.option("", "Measure of loss to compare by: il_sse or il.", group=SEARCH)] = "il_sse",
     risk: Annotated[
         str | None,
-        o.option("", "Measure of risk to compare by, e.g. dld, id or dr.", usual="dld"),
+        o.option("", "Measure of risk to compare by, e.g. dld, id or dr.", usual="dld", group=SEARCH),
     ] = None,
     max_loss: Annotated[
-        float | None, o.option("PERCENT", "Largest loss in percent; recommends the least risk within it.")
+        float | None, o.option("PERCENT", "Largest loss in percent; recommends the least risk within it.", group=SEARCH)
     ] = None,
     max_risk: Annotated[
-        float | None, o.option("PERCENT", "Largest risk in percent; recommends the least loss within it.")
+        float | None, o.option("PERCENT", "Largest risk in percent; recommends the least loss within it.", group=SEARCH)
     ] = None,
     target: Annotated[
-        str | None, o.option("COLUMN", "Rank releases by models that predict this column.", "--target")
+        str | None, o.option("COLUMN", "Rank releases by models that predict this column.", "--target", group=SEARCH)
     ] = None,
-    releases: Annotated[str | None, o.option("A,B,…", "Releases to rank, with --target.")] = None,
+    releases: Annotated[str | None, o.option("A,B,…", "Releases to rank, with --target.", group=SEARCH)] = None,
     recipe: Annotated[Path | None, o.option("R.toml", "Recipe with the fields that do not vary.")] = None,
     save_recipe: Annotated[Path | None, o.option("R.toml", "Write the recommended recipe to this file.")] = None,
     force: Annotated[bool, o.option("", "Replace the page and the recipe if they exist.", "--force")] = False,
+    every: Annotated[bool, o.option("", "Also show the settings that others beat.", "--all", group=OUTPUT)] = False,
     threads: o.Threads = None,
     json: o.Json = False,
     **given: Any,
@@ -104,18 +114,18 @@ def explore(
         if json:
             print_json(found.to_dict())
         else:
-            _print_found(found, output, save_recipe)
+            _print_found(found, output, save_recipe, every=every)
     if found.stopped:
         code = stop.code if stop.number else 0
         leave_without_threads(code)
         raise typer.Exit(code)
 
 
-def _print_found(found: Explored, output: Path | None, save_recipe: Path | None) -> None:
+def _print_found(found: Explored, output: Path | None, save_recipe: Path | None, *, every: bool) -> None:
     if found.target:
         _print_kept(found)
     elif found.epsilon is None:
-        _print_frontier(found)
+        _print_frontier(found, beaten=every)
     else:
         _print_expected(found)
     _print_rest(found)
@@ -133,22 +143,39 @@ def _not_in(path: Path | None, noise: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in noise.items() if value is not None and name not in said}
 
 
-def _print_frontier(found: Explored) -> None:
+def _print_frontier(found: Explored, *, beaten: bool) -> None:
     both = bool(found.attacker)
-    shown = [s for s in found.settings if s.frontiers] if both else found.frontier
+    shown = [s for s in found.settings if s.frontiers] if both else list(found.frontier)
+    if beaten:
+        shown = [s for s in found.settings if s.state == "ran"]
     several = len({one.asked[1] for one in shown}) > both  # where attackers take the space, one t is not repeated
     close = several and any(one.asked[1] is not None for one in shown)
     rows = []
-    for one in sorted(shown, key=lambda s: (s.loss, -s.risk)):
+    for one in sorted(shown, key=lambda s: (math.isnan(s.loss + s.risk), s.loss, -s.risk)):
         asked = [str(one.asked[0]), *([f"{one.asked[1]:g}"] if close else [])]
         more = one.attacker if both else f"{one.classes:,}"
-        said = "recommended" if one is found.recommended else ""
-        rows.append([one.method, *asked, f"{one.loss:.2f} %", f"{one.risk:.2f} %", more, said])
+        said = "recommended" if one is found.recommended else _standing(one) if beaten else ""
+        rows.append([one.method, *asked, _percent(one.loss), _percent(one.risk), more, said])
     more = "Attacker" if both else "Classes"
     heads = ["Method", "k", *["t"] * close, f"Loss ({found.loss})", f"Risk ({found.risk})", more, ""]
     each = ", for each attacker" if both else ""
     title = f"Settings that no other beats in both loss and risk{each}, {found.records:,} records"
+    if beaten:
+        title = f"All settings that ran, {found.records:,} records"
     print_table(title, heads, rows, right=range(1, len(heads) - 1 - both), fold=(0,) if both else ())
+
+
+def _standing(one: Setting) -> str:
+    """Return how a setting compares with the others, in a word or two."""
+    if one.frontier or one.frontiers:
+        return "frontier"
+    if not one.meets:
+        return "weaker than the recipe"
+    return "beaten" if one.comparable else "not comparable" if one.keeps else "promises less"
+
+
+def _percent(value: float) -> str:
+    return "–" if math.isnan(value) else f"{value:.2f} %"
 
 
 def _print_kept(found: Explored) -> None:

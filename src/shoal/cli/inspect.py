@@ -14,6 +14,8 @@ from shoal.cli._tables import print_json, print_table, progress_bar, shortened
 if TYPE_CHECKING:
     from shoal.types import Combination, Inspection, Unchanged
 
+SUMMARY = "Look at a file before it is protected."
+EXAMPLE = "shoal inspect people.csv --recipe recipe.toml"
 _SHOWN = 5  # pairs and triples; all are in the JSON
 
 

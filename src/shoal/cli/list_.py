@@ -11,12 +11,21 @@ from shoal.cli._tables import print_table
 from shoal.errors import ParameterError
 from shoal.parameters import unknown
 
+SUMMARY = "List methods, models, measures, releases, attacks and steerings."
+EXAMPLE = "shoal list methods"
+
+
+def _completed(incomplete: str) -> list[str]:
+    return [room for room in registry.ROOMS if room.startswith(incomplete)]
+
 
 def list_(
     what: Annotated[
         str | None,
         typer.Argument(
-            metavar="methods|models|measures|releases|attacks|steerings", help="One of these. Default: all."
+            metavar="methods|models|measures|releases|attacks|steerings",
+            help="One of these. Default: all.",
+            autocompletion=_completed,
         ),
     ] = None,
 ) -> None:

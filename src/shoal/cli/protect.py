@@ -24,6 +24,9 @@ from shoal.cli._tables import (
 if TYPE_CHECKING:
     from shoal import Protected, Recipe
 
+SUMMARY = "Protect a file; it is audited before it appears."
+EXAMPLE = "shoal protect people.csv -o safe.csv --quasi birth,income --k 5"
+
 
 @o.settings()
 def protect(

@@ -8,6 +8,9 @@ import typer
 
 from shoal.cli._tables import print_json
 
+SUMMARY = "Print the JSON Schema of recipes, for editors."
+EXAMPLE = "shoal schema"
+
 
 def schema(
     stream: Annotated[bool, typer.Option("--stream", help="Print the schema of stream recipes instead.")] = False,

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from shoal import Replayed, Streamed, StreamRecipe
     from shoal.api.stream import Snapshot
 
+SUMMARY = "Protect records as they arrive."
+EXAMPLE = "shoal stream in.csv -o out.csv --recipe stream.toml"
+
 
 def line(now: Snapshot) -> str:
     """Return the status of a stream in one line."""

@@ -10,6 +10,9 @@ import typer
 from shoal.cli import _options as o
 from shoal.cli._tables import print_json, print_verification, progress_bar
 
+SUMMARY = "Check a protected file against its evidence."
+EXAMPLE = "shoal verify evidence.json safe.csv --require k=5"
+
 
 def verify(
     evidence: Annotated[Path, typer.Argument(metavar="E.json", help="The evidence, as protect --evidence wrote it.")],

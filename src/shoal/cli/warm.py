@@ -13,6 +13,9 @@ from shoal.cli._tables import print_table, progress_bar
 if TYPE_CHECKING:
     from shoal.types.warming import Warmed
 
+SUMMARY = "Compile all kernels in advance."
+EXAMPLE = "shoal warm"
+
 
 def warm(
     cache: Annotated[

@@ -1,0 +1,197 @@
+"""On a terminal: help in the order of work, completion, narrow windows, closed pipes, inputs before outputs."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import re
+import resource
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer.main
+
+import shoal
+from shoal import registry
+from shoal.cli import ORDER, _commands, app
+
+SHOAL = [sys.executable, "-m", "shoal"]
+COMMANDS = sorted(registry.built_in("cli"))
+
+
+@pytest.fixture(scope="module")
+def group() -> Any:
+    if not app.registered_commands:
+        _commands()
+    return typer.main.get_command(app)
+
+
+@pytest.fixture
+def people(tmp_path: Path) -> Path:
+    shoal.write_table(shoal.survey(60), tmp_path / "people.csv")
+    return tmp_path / "people.csv"
+
+
+def test_commands_are_in_the_order_of_work(run: Callable) -> None:
+    printed = run("--help").out
+    found = re.findall(r"^  (\w+)  +\w", printed.partition("Commands:")[2], re.MULTILINE)
+    assert tuple(found[: len(ORDER)]) == ORDER
+    assert found[len(ORDER) :] == sorted(found[len(ORDER) :])
+    assert len(found) == len(COMMANDS)
+    assert "..." not in printed.partition("Commands:")[2]
+
+
+@pytest.mark.parametrize("command", ["", *COMMANDS])
+def test_h_is_help(run: Callable, command: str) -> None:
+    name = [command.rstrip("_")] if command else []
+    assert run(*name, "-h").out == run(*name, "--help").out != ""
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_an_example_that_it_takes(run: Callable, group: Any, command: str) -> None:
+    module = importlib.import_module(f"shoal.cli.{command}")
+    program, name, *arguments = shlex.split(module.EXAMPLE)
+    assert (program, name) == ("shoal", command.rstrip("_"))
+    group.commands[name].make_context(name, arguments)  # or it raises a usage error
+    assert f"Example: {module.EXAMPLE}\n" in run(name, "--help").out
+    assert len(module.SUMMARY) < 68
+
+
+@pytest.mark.parametrize("command", [name for name in COMMANDS if name not in ("list_", "schema", "demo", "warm")])
+def test_options_are_grouped(run: Callable, command: str) -> None:
+    printed = run(command, "--help").out
+    rest = printed.partition("\nOptions:\n")[2]
+    assert len(re.findall(r"^  -", rest, re.MULTILINE)) <= 16
+    if command not in ("inspect", "stream"):
+        assert "\nMachine:\n" in printed
+
+
+def test_help_is_quick() -> None:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([*SHOAL, "--help"], stdout=subprocess.DEVNULL, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 0.6  # 0.2 on an idle machine
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("shoal pro", {"protect"}),
+        ("shoal explore --al", {"--all"}),
+        ("shoal protect --method mda", {"mdav"}),
+        ("shoal protect --release me", {"median", "medoid"}),
+        ("shoal list mo", {"models"}),
+    ],
+)
+def test_shells_complete(typed: str, offered: set[str]) -> None:
+    words = {"COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split()) - 1), "_SHOAL_COMPLETE": "complete_bash"}
+    script = "import sys; sys.argv[0] = 'shoal'; from shoal.cli import main; main()"
+    ran = subprocess.run(
+        [sys.executable, "-c", script], env={**os.environ, **words}, capture_output=True, text=True, check=False
+    )
+    assert offered <= set(ran.stdout.split()), ran.stderr
+
+
+def test_completion_can_be_installed(run: Callable) -> None:
+    assert "--install-completion" in run("--help").out
+
+
+def test_tables_are_stacked_in_a_narrow_window(run: Callable, people: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = ("audit", str(people), "--quasi", "region,marital", "--confidential", "health", "--require", "k=2")
+    monkeypatch.setenv("COLUMNS", "59")
+    narrow = run(*asked).out
+    monkeypatch.setenv("COLUMNS", "100")
+    wide = run(*asked).out
+    assert "│" in wide
+    assert "│" not in narrow
+    cells = {cell.strip() for row in wide.splitlines() if row.startswith("│") for cell in row.strip("│").split("│")}
+    flat = " ".join(narrow.split())
+    for cell in cells:
+        assert cell in flat, cell
+    table = narrow[: narrow.index("\n\n")]
+    assert max(map(len, table.splitlines())) < 60
+
+
+def test_nothing_is_cut_in_a_very_narrow_window(run: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "30")
+    printed = run("list", "models").out
+    assert "…" not in printed
+    for key in registry.keys("privacy"):
+        assert f"\n{key}\n" in printed
+
+
+def closed_pipe(*arguments: str, **more: Any) -> tuple[int, str]:
+    """Run a command whose standard output nobody reads; return its exit code and its messages."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    ran = subprocess.run([*SHOAL, *arguments], stdout=writing, stderr=subprocess.PIPE, text=True, check=False, **more)
+    os.close(writing)
+    return ran.returncode, ran.stderr
+
+
+@pytest.mark.parametrize("arguments", [["list"], ["list", "methods"], ["schema"]])
+def test_a_closed_pipe_is_quiet(arguments: list[str]) -> None:
+    assert closed_pipe(*arguments) == (141, "")
+
+
+def test_help_to_a_closed_pipe_is_quiet() -> None:
+    assert closed_pipe("--help")[1] == ""
+    assert closed_pipe("protect", "--help")[1] == ""
+
+
+def test_a_file_is_protected_whoever_reads_the_summary(people: Path) -> None:
+    for flags in ([], ["--json"]):
+        asked = ["protect", "people.csv", "-o", "safe.csv", "--quasi", "income", "--k", "3", "--force", *flags]
+        assert closed_pipe(*asked, cwd=people.parent) == (141, "")
+        assert shoal.audit(people.with_name("safe.csv"), ["income"]).overall.achieved >= 3
+
+
+def test_another_broken_pipe_is_a_failure(run: Callable, monkeypatch: pytest.MonkeyPatch, people: Path) -> None:
+    def breaks(*_: Any, **__: Any) -> None:
+        raise BrokenPipeError
+
+    monkeypatch.setattr("shoal.api.audit.flow.audit_file", breaks)
+    ran = run("audit", str(people), "--quasi", "income")
+    assert ran.code not in (0, 141)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["protect", "no.csv", "-o", "there.csv", "--quasi", "a"],
+        ["protect", "no.csv", "-o", "there.xyz", "--quasi", "a"],
+        ["protect", "no.csv", "-o", "nowhere/out.csv", "--quasi", "a", "--report", "report.txt"],
+        ["protect", "no.csv", "-o", "there.csv", "--quasi", "a", "--dry-run"],
+        ["explore", "no.csv", "-o", "there.csv", "--quasi", "a"],
+        ["explore", "no.csv", "-o", "nowhere/page.html", "--quasi", "a"],
+        ["inspect", "no.csv", "--recipe", "there.csv"],
+        ["stream", "no.csv", "-o", "there.csv", "--quasi", "a", "--bounds", "a=0:1", "--k", "3", "--delay", "5"],
+    ],
+)
+def test_the_input_is_checked_before_the_output(
+    run: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("there.csv").write_text("a\n1\n")
+    ran = run(*arguments)
+    assert (ran.code, ran.err) == (3, "shoal: no.csv: there is no such file. Check the path.\n")
+    assert Path("there.csv").read_text() == "a\n1\n"
+
+
+def test_all_settings_of_a_search(run: Callable, people: Path) -> None:
+    methods = "mdav,pcp"
+    asked = ("explore", str(people), "--quasi", "income,rent", "--methods", methods, "--k", "3,4,5", "--effort", "none")
+    short, whole, found = run(*asked).out, run(*asked, "--all").out, json.loads(run(*asked, "--json").out)
+    assert "All settings that ran, 60 records" in whole
+    rows = [line for line in whole.splitlines() if line.startswith("│")]
+    ran = [one for one in found["settings"] if one["state"] == "ran"]
+    assert len(rows) == len(ran) > len(found["frontier"])
+    assert sum("beaten" in row for row in rows) == len(ran) - len(found["frontier"])
+    assert sum("recommended" in row for row in rows) == 1
+    assert "beaten" not in short
