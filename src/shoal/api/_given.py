@@ -8,8 +8,8 @@ from inspect import signature
 from pathlib import Path
 from typing import Any, TypeGuard
 
-from shoal.errors import ParameterError, listing
-from shoal.locations import Place
+from shoal.errors import DataError, ParameterError, listing
+from shoal.locations import Place, place
 from shoal.parameters import declarations, unknown
 from shoal.recipe.recipe import Recipe
 from shoal.recipe.requirements import into_fields
@@ -21,6 +21,16 @@ _LEVELS = frozenset({"k", "t", "n"})  # that `require` may state as well
 def is_place(given: Any) -> TypeGuard[str | Path | Place]:
     """Tell whether data are given by path or URL; otherwise they are a frame."""
     return isinstance(given, (str, Path, Place))
+
+
+def input_place(given: str | Path | Place) -> Place:
+    """Return where an input is; one that does not exist is refused here, before anything is said about outputs."""
+    found = place(given)
+    if isinstance(found.at, Path) and not found.at.exists():
+        from shoal.io.sources._file import unreadable
+
+        raise DataError(unreadable(found.at, FileNotFoundError()))
+    return found
 
 
 def recipe_of(given: AnyRecipe | None, fields: Mapping[str, Any], verb: Callable[..., Any]) -> Recipe:

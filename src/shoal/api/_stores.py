@@ -6,12 +6,10 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from functools import wraps
 from inspect import signature
-from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 from shoal.api._given import is_place
-from shoal.errors import DataError
-from shoal.locations import Place, Url, place
+from shoal.locations import Url, place
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -46,10 +44,7 @@ def _copied(given: Any, stack: ExitStack) -> Any:
     """Return a local copy of what is in an object store, a frame for a stream, and anything else as it is."""
     if isinstance(given, (list, tuple)):
         return [_copied(one, stack) for one in given]
-    if given is None:
-        return given
-    if is_place(given) and not _is_stored(given):
-        _refuse_missing(given)
+    if given is None or (is_place(given) and not _is_stored(given)):
         return given
     if not is_place(given):
         from shoal.io.sources._arrow_stream import in_memory
@@ -63,15 +58,6 @@ def _copied(given: Any, stack: ExitStack) -> Any:
     found = local_copy(wanted, scratch)
     stack.enter_context(about(scratch / found.name, wanted))
     return found
-
-
-def _refuse_missing(given: str | Path | Place) -> None:
-    """Refuse an input that does not exist, before anything is said about outputs."""
-    at = place(given).at
-    if isinstance(at, Path) and not at.exists():
-        from shoal.io.sources._file import unreadable
-
-        raise DataError(unreadable(at, FileNotFoundError()))
 
 
 def _is_stored(given: Any) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Unpack
 
-from shoal.api._given import AnyRecipe, is_place, recipe_of, refuse_with_frame
+from shoal.api._given import AnyRecipe, input_place, is_place, recipe_of, refuse_with_frame
 from shoal.api._stores import reads
 from shoal.flow.explore import explore as flow
 from shoal.flow.explore.grid import Explore
@@ -96,7 +96,7 @@ def explore(
     made = with_noise(recipe_of(recipe, fields, explore), epsilon, bounds, claim)
     if is_place(frame):
         page, saved = path_or_none(output), path_or_none(save_recipe)
-        return flow.explore_file(place(frame), made, asked, target=page, save_recipe=saved, force=force)
+        return flow.explore_file(input_place(frame), made, asked, target=page, save_recipe=saved, force=force)
     refuse_with_frame(
         "explore",
         "The result holds the recommended recipe as toml.",

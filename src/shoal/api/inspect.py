@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from shoal.api._given import is_place, refuse_with_frame
+from shoal.api._given import input_place, is_place, refuse_with_frame
 from shoal.api._stores import reads
 from shoal.flow import inspect as flow
 from shoal.locations import path_or_none, place
@@ -49,7 +49,8 @@ def inspect(
     (['quasi', 'quasi', 'confidential'], 4)
     """
     if is_place(frame):
-        return flow.inspect_file(place(frame), text or {}, recipe=path_or_none(recipe), force=force, reviewed=reviewed)
+        source = input_place(frame)
+        return flow.inspect_file(source, text or {}, recipe=path_or_none(recipe), force=force, reviewed=reviewed)
     refuse_with_frame(
         "inspect", "The result holds the starter recipe as recipe.", text=text, recipe=recipe, force=force
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Unpack
 
-from shoal.api._given import AnyRecipe, is_place, recipe_of, refuse_with_frame
+from shoal.api._given import AnyRecipe, input_place, is_place, recipe_of, refuse_with_frame
 from shoal.api._stores import reads
 from shoal.flow.protect.dry_run import plan_file, plan_frame
 from shoal.flow.protect.files import SideFiles
@@ -57,12 +57,13 @@ def plan(
     if not is_place(data):
         refuse_with_frame("plan", "A frame is protected in memory.", engine=engine, memory=memory)
         return plan_frame(data, made, certify=certify, report=report is not None, population=people)
+    source = input_place(data)
     side_files = SideFiles(
         path_or_none(save_recipe), path_or_none(report), "internal", path_or_none(evidence), path_or_none(receipt)
     )
     target = None if output is None else place(output)
     return plan_file(
-        place(data),
+        source,
         target,
         made,
         force=force,

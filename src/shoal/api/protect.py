@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Unpack
 
-from shoal.api._given import AnyRecipe, is_place, recipe_of, refuse_with_frame
+from shoal.api._given import AnyRecipe, input_place, is_place, recipe_of, refuse_with_frame
 from shoal.api._stores import reads
 from shoal.errors import ParameterError
 from shoal.flow.protect import protect as flow
@@ -147,7 +147,7 @@ def protect(
     if spark_master is not None:
         raise ParameterError("protect: spark_master must be given with engine = spark only. Add --engine spark.")
     return flow.protect_file(
-        place(frame),
+        input_place(frame),
         place(output),
         made,
         force=force,
