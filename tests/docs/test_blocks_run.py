@@ -48,7 +48,7 @@ def test_blocks_run_and_print_what_the_page_shows(name: str, tmp_path: Path) -> 
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", ["README.md", "docs/recipe.md", "docs/methods/auto.md"])
+@pytest.mark.parametrize("name", ["docs/tour.md", "docs/recipe.md", "docs/methods/auto.md"])
 def test_slow_commands_too(name: str, tmp_path: Path) -> None:
     check(name, tmp_path)
 
