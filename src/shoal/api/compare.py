@@ -14,7 +14,7 @@ from shoal.locations import path_or_none, place
 from shoal.types import Readings
 
 
-@reads("original", "masked")
+@reads("original", "masked", "control")
 def compare(
     original: Any,
     masked: Any,
@@ -31,6 +31,8 @@ def compare(
     seed: int = 0,
     measures: Sequence[str] = (),
     receipt: str | Path | None = None,
+    control: Any = None,
+    synthetic: bool = False,
     text: Mapping[str, Any] | None = None,
     memory: str | int | None = None,
 ) -> Readings:
@@ -60,6 +62,13 @@ def compare(
         Only these, and those that they are computed from; see ``shoal list measures``. Default: all.
     receipt
         The receipt of the run that protected the table: lines rows up again if they were shuffled or excluded.
+    control
+        People of the same population who are not in the masked table, a frame or a path like the other two. The
+        measures ``inference``, ``linkability``, ``singling_out`` and ``membership`` then report the excess of attacks
+        on members over attacks on the control, with a 95 % interval.
+    synthetic
+        The rows of the masked table correspond to no original row, as in synthetic data. Measures that compare rows
+        have no reading then.
     text
         Format of text files, with the names of ``[text]`` in a recipe.
     memory
@@ -76,21 +85,34 @@ def compare(
     2.0
     """
     said = flow.Compared(
-        columns, kinds or {}, taxonomies or {}, orders or {}, confidential, strata, key, set or {}, seed, measures
+        columns,
+        kinds or {},
+        taxonomies or {},
+        orders or {},
+        confidential,
+        strata,
+        key,
+        set or {},
+        seed,
+        measures,
+        synthetic=synthetic,
     )
     said = said.with_receipt(path_or_none(receipt))
     asked = flow.Compared.of(None if recipe is None else recipe_of(recipe, {}, compare), said)
-    if is_place(original) and is_place(masked):
-        return flow.compare_files(place(original), place(masked), asked, text or {}, memory)
-    if is_place(original) or is_place(masked):
-        got = ["a path" if is_place(one) else f"a {type(one).__name__}" for one in (original, masked)]
+    given = [original, masked] if control is None else [original, masked, control]
+    if all(map(is_place, given)):
+        outside = None if control is None else place(control)
+        return flow.compare_files(place(original), place(masked), asked, text or {}, memory, outside)
+    if any(map(is_place, given)):
+        got = ["a path" if is_place(one) else f"a {type(one).__name__}" for one in given]
+        names = "original and masked must be two" if control is None else "original, masked and control must be three"
         raise ParameterError(
-            f"compare: original and masked must be two frames or two paths, got {' and '.join(got)}. "
+            f"compare: {names} frames or {'two' if control is None else 'three'} paths, got {' and '.join(got)}. "
             "Read the file into a frame first."
         )
     refuse_with_frame("compare", "Only text files have a text format.", text=text)
     refuse_with_frame("compare", "Frames are in memory already.", memory=memory)
-    return flow.compare_frames(original, masked, asked)
+    return flow.compare_frames(original, masked, asked, control)
 
 
 def compare_files(

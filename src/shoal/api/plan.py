@@ -7,6 +7,7 @@ from typing import Any, Unpack
 
 from shoal.api._given import AnyRecipe, input_place, is_place, recipe_of, refuse_with_frame
 from shoal.api._stores import reads
+from shoal.api.protect import refuse_half_a_holdout
 from shoal.flow.protect.dry_run import plan_file, plan_frame
 from shoal.flow.protect.files import SideFiles
 from shoal.locations import path_or_none, place
@@ -26,6 +27,8 @@ def plan(
     report: str | Path | None = None,
     evidence: str | Path | None = None,
     receipt: str | Path | None = None,
+    holdout: float | None = None,
+    holdout_to: str | Path | None = None,
     engine: str | None = None,
     memory: str | int | None = None,
     population: Any = None,
@@ -43,7 +46,7 @@ def plan(
         As in :func:`shoal.protect`.
     output
         Where the protected file would go; None: it is not checked.
-    certify, force, save_recipe, report, evidence, receipt, engine, memory, population
+    certify, force, save_recipe, report, evidence, receipt, holdout, holdout_to, engine, memory, population
         As in :func:`shoal.protect`.
 
     >>> import pyarrow as pa
@@ -56,10 +59,16 @@ def plan(
     people = place(population) if is_place(population) else population
     if not is_place(data):
         refuse_with_frame("plan", "A frame is protected in memory.", engine=engine, memory=memory)
-        return plan_frame(data, made, certify=certify, report=report is not None, population=people)
+        return plan_frame(data, made, certify=certify, report=report is not None, population=people, holdout=holdout)
+    refuse_half_a_holdout(holdout, holdout_to)
     source = input_place(data)
     side_files = SideFiles(
-        path_or_none(save_recipe), path_or_none(report), "internal", path_or_none(evidence), path_or_none(receipt)
+        path_or_none(save_recipe),
+        path_or_none(report),
+        "internal",
+        path_or_none(evidence),
+        path_or_none(receipt),
+        path_or_none(holdout_to),
     )
     target = None if output is None else place(output)
     return plan_file(
@@ -72,4 +81,5 @@ def plan(
         engine=engine,
         memory=memory,
         population=people,
+        holdout=holdout,
     )

@@ -10,6 +10,7 @@ from shoal.api._stores import reads
 from shoal.errors import ParameterError
 from shoal.flow.protect import protect as flow
 from shoal.flow.protect.files import SideFiles
+from shoal.flow.protect.holdout import refuse_holdout
 from shoal.flow.protect.protect import Protected
 from shoal.locations import path_or_none, place
 from shoal.recipe.recipe import Changes, Recipe
@@ -30,6 +31,8 @@ def protect(
     keep_metadata: bool = False,
     receipt: str | Path | None = None,
     repeat: str | Path | None = None,
+    holdout: float | None = None,
+    holdout_to: str | Path | None = None,
     engine: str | None = None,
     memory: str | int | None = None,
     spark_master: str | None = None,
@@ -67,6 +70,10 @@ def protect(
         evidence, and holds the random choices.
     repeat
         The receipt of an earlier run on the same table: its swap key and its order of rows are used again.
+    holdout, holdout_to
+        The share of people to draw at random and leave out of the release, as a control for :func:`shoal.compare`;
+        whole subjects or households if they are declared, else records. Of a file: where to write their original
+        values, a CSV or Parquet file of mode 0600, to be kept private. Of a frame: the result has them as ``holdout``.
     engine, memory
         Of a file: ``memory`` or ``disk``, and the memory to use at most, such as ``"2GB"``. By default a Parquet or
         text file that would need more than that, or more than is available, and every folder of such files, is
@@ -113,6 +120,7 @@ def protect(
             edition=edition != "internal",
             evidence=evidence,
             receipt=receipt,
+            holdout_to=holdout_to,
             engine=engine,
             memory=memory,
             spark_master=spark_master,
@@ -124,18 +132,28 @@ def protect(
             keep_metadata=keep_metadata,
             repeat=path_or_none(repeat),
             population=people,
+            holdout=holdout,
         )
     if output is None:
         raise ParameterError(
             'protect: output must be given for a file, got nothing. Name the protected file: output="safe.csv".'
         )
-    side_files = (path_or_none(save_recipe), path_or_none(report), edition, path_or_none(evidence))
+    refuse_half_a_holdout(holdout, holdout_to)
+    side_files = SideFiles(
+        path_or_none(save_recipe),
+        path_or_none(report),
+        edition,
+        path_or_none(evidence),
+        path_or_none(receipt),
+        path_or_none(holdout_to),
+    )
     if engine == "spark":
         if memory is not None:
             raise ParameterError(
                 "protect: memory must be left out with engine = spark, whose workers have what the cluster gives them. "
                 "Leave it out."
             )
+        refuse_holdout(holdout, made, engine)
         _refuse_on_spark(
             made,
             certify=certify,
@@ -143,7 +161,7 @@ def protect(
             keep_metadata=keep_metadata,
             population=population is not None,
         )
-        return _on_spark(frame, output, made, SideFiles(*side_files, path_or_none(receipt)), spark_master, force=force)
+        return _on_spark(frame, output, made, side_files, spark_master, force=force)
     if spark_master is not None:
         raise ParameterError("protect: spark_master must be given with engine = spark only. Add --engine spark.")
     return flow.protect_file(
@@ -151,14 +169,25 @@ def protect(
         place(output),
         made,
         force=force,
-        side_files=SideFiles(*side_files, path_or_none(receipt)),
+        side_files=side_files,
         certify=certify,
         keep_metadata=keep_metadata,
         repeat=path_or_none(repeat),
         engine=engine,
         memory=memory,
         population=people,
+        holdout=holdout,
     )
+
+
+def refuse_half_a_holdout(holdout: float | None, holdout_to: str | Path | None) -> None:
+    """Refuse a holdout of a file without a place for it, and a place without a holdout."""
+    if (holdout is None) != (holdout_to is None):
+        given, lacking = ("holdout", "holdout_to") if holdout_to is None else ("holdout_to", "holdout")
+        raise ParameterError(
+            f"protect: holdout and holdout_to must be given together, got only {given}. Add {lacking}, e.g. "
+            "--holdout 0.1 --holdout-to control.csv."
+        )
 
 
 def _refuse_on_spark(

@@ -26,6 +26,12 @@ def compare(
     strata: Annotated[str | None, o.option("A,B,…", "Columns to also compare within, e.g. region.")] = None,
     key: Annotated[str | None, o.option("COLUMN", "Column that matches records if the row order differs.")] = None,
     receipt: Annotated[Path | None, o.option("R.json", "Receipt of the run; matches rows that were shuffled.")] = None,
+    control: Annotated[
+        str | None, o.option("FILE", "People left out of the release; risks become the excess over them.")
+    ] = None,
+    synthetic: Annotated[
+        bool, typer.Option("--synthetic", help="Rows do not correspond to the original's (synthetic data).")
+    ] = False,
     measures: Annotated[
         str | None, o.option("A,B,…", "Measures to compute; see shoal list measures.", usual="all")
     ] = None,
@@ -49,6 +55,8 @@ def compare(
             key=key,
             measures=o.names(measures),
             receipt=receipt,
+            control=control,
+            synthetic=synthetic,
             memory=memory,
             **o.read(given),
         )

@@ -55,6 +55,12 @@ def protect(
     repeat: Annotated[
         Path | None, typer.Option(metavar="R.json", help="Repeat the random choices of an earlier run by its receipt.")
     ] = None,
+    holdout: Annotated[
+        float | None, typer.Option(metavar="SHARE", help="Leave this share of people out as a control, e.g. 0.1.")
+    ] = None,
+    holdout_to: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write their original records here; never publish it.")
+    ] = None,
     certify: Annotated[
         bool, typer.Option("--certify", help="Report how far the loss is from a lower bound; slower.")
     ] = False,
@@ -98,6 +104,8 @@ def protect(
                 report=report,
                 evidence=evidence,
                 receipt=receipt,
+                holdout=holdout,
+                holdout_to=holdout_to,
                 engine=engine,
                 memory=memory,
                 population=population,
@@ -118,6 +126,8 @@ def protect(
             keep_metadata=keep_metadata,
             receipt=receipt,
             repeat=repeat,
+            holdout=holdout,
+            holdout_to=holdout_to,
             engine=engine,
             memory=memory,
             spark_master=spark_master,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -23,14 +24,24 @@ from shoal.flow.stages.batch_tables import kinds_of_batches
 from shoal.flow.stages.batches import Batches, batches_of, first_file, read_whole
 from shoal.flow.stages.encode import confidential_columns, encode, weights_in
 from shoal.flow.stages.masked_values import masked_values
-from shoal.flow.stages.measure import AnyMeasure, compared, measures, of_sample, read_measures
+from shoal.flow.stages.measure import (
+    AnyMeasure,
+    compared,
+    measures,
+    of_sample,
+    read_attacks,
+    read_measures,
+    with_advice,
+    with_attacks,
+)
 from shoal.flow.stages.read import is_textual, listed, schema_for
+from shoal.flow.stages.three_tables import attacked_tables, rows_outside, shared_records
 from shoal.flow.stages.values import categories, only_rows, people_in, strata_of
 from shoal.locations import Place
 from shoal.memory import ceiling
 from shoal.parameters import unknown
 from shoal.recipe.recipe import Recipe
-from shoal.types import Comparison, Dialect, Kind, Readings, Role, Schema, Table, with_columns
+from shoal.types import Comparison, ControlledMeasure, Dialect, Kind, Readings, Role, Schema, Table, with_columns
 
 
 def places_by_key(original: Table, masked: Table, key: str) -> NDArray[np.int64]:
@@ -99,8 +110,14 @@ class Compared:
     only: Sequence[str] = ()  #: measures to compute; empty: all
     recipe: Recipe | None = None  #: of the run that masked the table, if known
     receipt: Receipt | None = None  #: of the run that masked the table; maps released rows to input rows
+    synthetic: bool = False  #: no released row is that of an original record
 
     def __post_init__(self) -> None:
+        if self.synthetic and (self.key is not None or self.receipt is not None):
+            raise ParameterError(
+                "Compare: synthetic rows correspond to no original row, so that neither a key nor a receipt must be "
+                "given. Leave them out, or leave out --synthetic."
+            )
         if self.key is not None and self.receipt is not None:
             raise ParameterError(
                 "Compare: key and receipt must not both be given: each of them matches the rows. Leave out one."
@@ -207,31 +224,49 @@ class Compared:
         return recipe, {**others, **recipe.kinds}
 
 
-def compare_frames(original: Any, masked: Any, asked: Compared) -> Readings:
-    """Measure the loss of a masked frame, row by row."""
+def compare_frames(original: Any, masked: Any, asked: Compared, control: Any = None) -> Readings:
+    """Measure the loss of a masked frame, row by row, and attack it if there is a control."""
     from shoal.io.sources.frame import Frame
 
     (before, unread), (after, lost) = (Frame().read(frame) for frame in (original, masked))
     schema = asked.schema(before, None, unread)
     _all_there(after, schema, lost)
-    return _compare(Table(before, schema), Table(after, schema), asked)
+    outside = None if control is None else Table(Frame().read(control)[0], schema)
+    return _compare(Table(before, schema), Table(after, schema), outside, asked)
 
 
 def compare_files(
-    original: Place, masked: Place, asked: Compared, text: Mapping[str, Any], memory: str | int | None = None
+    original: Place,
+    masked: Place,
+    asked: Compared,
+    text: Mapping[str, Any],
+    memory: str | int | None = None,
+    control: Place | None = None,
 ) -> Readings:
-    """Measure the loss of a masked file or folder, row by row.
+    """Measure the loss of a masked file or folder, row by row, and attack it if there is a control.
 
     If both tables are too large for the memory, SSE and IL are still those of all records, and all other measures are
     taken on a sample of whole classes.
     """
     limit = ceiling(memory)
     if too_large((original, masked), limit):
+        if control is not None or asked.synthetic:
+            raise ParameterError(
+                "Compare: a control table and synthetic data need all tables in memory, and they do not fit. Raise "
+                "--memory, or compare a sample of whole people."
+            )
         return _compare_large(original, masked, asked, text, limit)
     (before, dialect), (after, its) = (read_whole(place, asked.text_of(place, text)) for place in (original, masked))
     schema = asked.schema(before, dialect)
     _all_there(after, schema)
-    return _compare(Table(before, schema, dialect), Table(after, schema, its), asked)
+    outside = None
+    if control is not None:
+        outside = Table(*_with_schema(read_whole(control, asked.text_of(control, text)), schema))
+    return _compare(Table(before, schema, dialect), Table(after, schema, its), outside, asked)
+
+
+def _with_schema(read: tuple[pa.Table, Dialect | None], schema: Schema) -> tuple[pa.Table, Schema, Dialect | None]:
+    return read[0], schema, read[1]
 
 
 def _all_there(masked: pa.Table, schema: Schema, unread: tuple[str, ...] = ()) -> None:
@@ -242,19 +277,97 @@ def _all_there(masked: pa.Table, schema: Schema, unread: tuple[str, ...] = ()) -
     schema_of(masked, named, dict.fromkeys(masked.column_names, Kind.NOMINAL), None, unread)
 
 
-def _compare(original: Table, masked: Table, asked: Compared) -> Readings:
+def _compare(original: Table, masked: Table, control: Table | None, asked: Compared) -> Readings:
     """Measure the masked values on the scale of the original; a missing value counts as a value."""
-    found = read_measures(_comparison(original, masked, asked), asked.measures)
-    note = "" if asked.receipt is not None or asked.key is not None else _shuffled(asked.left(original), masked)
-    return _with_note(found, note)
+    if control is None and not asked.synthetic:
+        found = read_measures(_comparison(original, masked, asked), asked.measures)
+        return _with_note(with_advice(found, asked.measures), _order_of(original, masked, asked))
+    who = _members(original, masked, control, asked)
+    attacking = [one for one in asked.measures if isinstance(one, ControlledMeasure)]
+    three = attacked_tables(who.table, masked, control, asked.confidential, missing=asked.missing, seed=asked.seed)
+    if not who.in_rows:
+        return _with_note(read_attacks(three, asked.measures), who.note)
+    found = read_measures(_comparison(who.original, masked, asked), asked.measures)
+    found = with_attacks(found, read_attacks(three, attacking))
+    return _with_note(found, "; ".join(filter(None, (who.note, _order_of(who.original, masked, asked)))))
+
+
+def _order_of(original: Table, masked: Table, asked: Compared) -> str:
+    """Return a note if rows are matched by position and seem to be in another order."""
+    return "" if asked.receipt is not None or asked.key is not None else _shuffled(asked.left(original), masked)
+
+
+class _Members(NamedTuple):
+    """The people in a release."""
+
+    table: Table  #: their original records
+    original: Table  #: the original, without the records of the control if rows are matched by position
+    in_rows: bool  #: released rows can be matched with those of `original`
+    note: str = ""
+
+
+def _members(original: Table, masked: Table, control: Table | None, asked: Compared) -> _Members:
+    """Find the original records that were released: by receipt, by key, or as those that the control does not hold."""
+    if asked.receipt is not None:
+        who = _Members(lined_up(original, asked.receipt, len(masked)), original, in_rows=True)
+    elif asked.key is not None:
+        released = places_by_key(original, masked, asked.key) >= 0
+        who = _Members(only_rows(original, np.flatnonzero(released)), original, in_rows=True)
+    else:
+        left = asked.left(original)
+        who = _Members(left, original, in_rows=len(left) == len(masked) and not asked.synthetic)
+    if control is None:
+        return who
+    _refuse_unfit(control, original.schema, asked)
+    outside = None if who.in_rows else rows_outside(original, control)
+    if outside is None:
+        parts = not who.in_rows and len(original) == len(masked) + len(control)
+        return who._replace(note=_PARTS if parts else _shared_note(shared_records(who.table, control), len(control)))
+    if not len(outside.rows):
+        raise DataError(
+            "Compare: the control table must hold people who are not in the release, but it holds every original "
+            "record. Give another control."
+        )
+    others = only_rows(original, outside.rows)
+    left = asked.left(others)
+    in_rows = outside.certain and len(left) == len(masked) and not asked.synthetic
+    told = f"all {len(control):,} control records are in the original table; they were not counted as members"
+    return _Members(left, others, in_rows, told)
+
+
+def _refuse_unfit(control: Table, schema: Schema, asked: Compared) -> None:
+    """Refuse a control without records, or without a column that the attacks need."""
+    there = control.data.column_names
+    needed = (*schema.names(Role.QUASI), *asked.confidential)
+    raise_all(SchemaError, [unknown("Compare, control", "column", name, there) for name in needed if name not in there])
+    if not len(control):
+        raise DataError("Compare: the control table must hold records, it has none. Give another file.")
+
+
+_PARTS = (
+    "the original has as many records as release and control together, but some control records were not found in it: "
+    "people outside the release may be counted as members, and the excess is then too low. Give the receipt (--receipt)"
+)
+_BY_CHANCE = 0.01  # of the control records may equal original ones without a note
+
+
+def _shared_note(shared: int, of: int) -> str:
+    if shared <= of * _BY_CHANCE:
+        return ""
+    return (
+        f"{shared:,} of {of:,} control records equal an original record in all common columns; if they are the same "
+        "people, the excess is too low"
+    )
 
 
 def _with_note(found: Readings, note: str) -> Readings:
-    """Return readings with a note at the first of them."""
+    """Return readings with a note at the first of them that has a value."""
+    at = next((at for at, one in enumerate(found.readings) if not math.isnan(one.value)), 0)
     if not note or not found.readings:
         return found
-    first, *rest = found.readings
-    return replace(found, readings=(replace(first, note="; ".join(s for s in (note, first.note) if s)), *rest))
+    noted = list(found.readings)
+    noted[at] = replace(noted[at], note="; ".join(filter(None, (note, noted[at].note))))
+    return replace(found, readings=tuple(noted))
 
 
 def _compare_large(original: Place, masked: Place, asked: Compared, text: Mapping[str, Any], memory: int) -> Readings:
@@ -280,7 +393,7 @@ def _compare_large(original: Place, masked: Place, asked: Compared, text: Mappin
         exact = exact_losses(pair, schema, asked.missing, Path(scratch))
     own, shown = (replace(one, data=data) for one, data in zip(tables, sample[:2], strict=True))
     comparison = _comparison(own, shown, replace(asked, receipt=None))
-    found = read_measures(comparison, asked.measures)
+    found = with_advice(read_measures(comparison, asked.measures), asked.measures)
     whole = replace(comparison)
     whole.cache.update(exact._asdict())
     losses = read_measures(whole, [one for one in asked.measures if one.name() in _EXACT])
@@ -306,7 +419,8 @@ def _refuse_other_rows(original: int, masked: int) -> None:
     if original != masked:
         raise DataError(
             f"Compare: both tables must have the same rows in the same order, got {original:,} and {masked:,}. Give "
-            f"the file that was masked and its masked version, a key that both have, or the receipt."
+            "the file that was masked and its masked version, a key that both have, or the receipt; for synthetic "
+            "data, add --synthetic."
         )
 
 

@@ -11,11 +11,13 @@ from numpy.typing import NDArray
 
 from shoal.parameters import Checked, Param
 from shoal.risk._attacker import advantage, classes_of, within_ranks
-from shoal.types import Comparison, Confidential, Measure, Reading
+from shoal.risk.control.guesses import guessed
+from shoal.risk.control.nearest import Attempts
+from shoal.types import Attacked, Comparison, Confidential, ControlledMeasure, Measure, Reading
 
 
 @dataclass(frozen=True)
-class Inference(Checked, Measure):
+class Inference(Checked, Measure, ControlledMeasure):
     """Advantage in guessing a confidential value from the class of a record, in percent; the largest over columns.
 
     An attacker knows the class of a person, and guesses its most frequent value; for a number, the median of the class,
@@ -23,14 +25,19 @@ class Inference(Checked, Measure):
     be the most frequent value of the table, or its median. The advantage is the share of wrong guesses that the classes
     correct: 100·(share − baseline)/(100 − baseline), at least 0.
 
+    With a control, the attacker guesses from the nearest released records, for members and for people outside the
+    release. The value is the excess, of which the parts give the 95 % interval: see
+    :mod:`shoal.risk.control`.
+
     **Guarantee.** 0 if every class has the distribution of the table. 100 if every class holds one value, and guesses
     without the classes are sometimes wrong.
 
     **Complexity.** O(n log n) for each confidential attribute.
 
-    **Departures.** [WP14] gives no formula. [GBM23] guesses from the nearest synthetic record and compares with people
-    outside the table; here everyone is in it. Even in classes of random records, the most frequent value of a few
-    records is right more often than that of all: small classes raise the advantage.
+    **Departures.** [WP14] gives no formula. Without a control, everyone is in the table: even in classes of random
+    records, the most frequent value of a few records is right more often than that of all, so small classes raise the
+    advantage. With one, as in [GBM23], except that all equally near records are asked, not one of them, and that a
+    number is right within a share of the ranks, not of its value.
 
     References: [WP14], [GBM23].
 
@@ -42,10 +49,15 @@ class Inference(Checked, Measure):
 
     unit: ClassVar[str] = "%"
     range: ClassVar[tuple[float, float]] = (0.0, 100.0)
+    without_control: ClassVar[str] = (
+        "the figure includes what anyone could infer about people outside the release; to measure the excess over it, "
+        "leave some people out (protect --holdout 0.1 --holdout-to FILE) and give them as --control FILE"
+    )
 
     within: Annotated[
         float, Param("Largest error of a guessed number, in percent of the records by rank.", low=0, high=100)
     ] = 10.0
+    attacks: Attempts = 2_000
 
     def measure(self, comparison: Comparison) -> Reading:
         """Measure the inference that a masked table allows."""
@@ -68,6 +80,22 @@ class Inference(Checked, Measure):
         value = max(advantages, default=math.nan)
         names = tuple(column.name for column in comparison.confidential)
         return self.reading(value, names, tuple(parts), " ".join(notes))
+
+    def attack(self, attacked: Attacked) -> Reading:
+        """Guess confidential values of members and of control records from the nearest released records."""
+        parts: list[tuple[str, float]] = []
+        values, notes = [], []
+        for name, secret in attacked.confidential.items():
+            found = guessed(attacked, secret, self.within, self.attacks)
+            if found is None or not found.members.attacks:
+                notes.append(f"Column {name!r} holds no value.")
+                continue
+            values.append(found.value)
+            parts += found.parts(name)
+            notes.append(f"{name}: {found.told('the guess is right')}")
+        if not attacked.confidential:
+            notes.append("No column is confidential.")
+        return self.reading(max(values, default=math.nan), tuple(attacked.confidential), tuple(parts), " ".join(notes))
 
     def _guessed(
         self, column: Confidential, classes: NDArray[np.int64], there: NDArray[np.bool_]

@@ -8,6 +8,7 @@ Rows are positions, never index labels. Only numpy is needed to import this modu
 from __future__ import annotations
 
 from shoal.types.attack import Attempt, Attempts, Case
+from shoal.types.attacked import Attacked, Trio
 from shoal.types.axis import FROM_THE_DATA, Axis, Cut, Domain, domains
 from shoal.types.coded import Coded, CodedColumn, changes, coded, distances, some_of, sort_keys, stacked
 from shoal.types.explored import Explored, Setting
@@ -28,7 +29,15 @@ from shoal.types.points import (
     Scale,
 )
 from shoal.types.privacy_ledger import CLAIMS, Entry, Ledger
-from shoal.types.protocols import Attack, CombinedMeasure, ConfidentialModel, Measure, PrivacyModel, TableModel
+from shoal.types.protocols import (
+    Attack,
+    CombinedMeasure,
+    ConfidentialModel,
+    ControlledMeasure,
+    Measure,
+    PrivacyModel,
+    TableModel,
+)
 from shoal.types.release import SECOND, Attacker, Audit, Certificate, Finding, Reference, Release
 from shoal.types.run import Planned, Reading, Readings, Run, Unchanged
 from shoal.types.table import (
@@ -54,6 +63,7 @@ from shoal.types.verification import Check, Promise, Verdict, Verification
 
 __all__ = [
     "SECOND",
+    "Attacked",
     "Attacker",
     "Resolution",
     "Step",
@@ -91,6 +101,7 @@ __all__ = [
     "Comparison",
     "Confidential",
     "ConfidentialModel",
+    "ControlledMeasure",
     "Cut",
     "Dialect",
     "Domain",
@@ -127,6 +138,7 @@ __all__ = [
     "Table",
     "TableModel",
     "Taxonomy",
+    "Trio",
     "Unchanged",
     "Verdict",
     "Verification",

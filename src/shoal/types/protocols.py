@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
+    from shoal.types.attacked import Attacked
     from shoal.types.partition import Comparison, Partition
     from shoal.types.points import Attribute, Points
 
@@ -307,6 +308,20 @@ class Measure(Reads, Protocol):
     @abstractmethod
     def measure(self, comparison: Comparison) -> Reading:
         """Compare a table before and after; the comparison must not be changed."""
+
+
+@runtime_checkable
+class ControlledMeasure(Reads, Protocol):
+    """A risk that attacks on a release measure, for members and for a control of people outside the release.
+
+    It needs no rows that correspond, so it also measures synthetic data.
+    """
+
+    without_control: ClassVar[str] = ""  #: what to know of :meth:`Measure.measure`, which has no control; a sentence
+
+    @abstractmethod
+    def attack(self, attacked: Attacked) -> Reading:
+        """Attack members and control records; the tables must not be changed."""
 
 
 @runtime_checkable

@@ -189,6 +189,8 @@ class Receipt:
         blocks of attributes, the classes of one block follow those of another.
     class_key
         The key of those digests.
+    holdout_key
+        The key by which people were drawn who are not in the release; None if nobody was left out.
     """
 
     commitment: Commitment
@@ -197,6 +199,7 @@ class Receipt:
     classes: tuple[tuple[str, ...], ...] | None = field(default=None, repr=False)
     class_key: bytes | None = field(default=None, repr=False)
     choice_key: bytes | None = field(default=None, repr=False)
+    holdout_key: bytes | None = field(default=None, repr=False)
 
     def render(self) -> str:
         """Return the receipt as JSON."""
@@ -209,6 +212,7 @@ class Receipt:
             },
             "swap_key": None if self.swap_key is None else self.swap_key.hex(),
             "choice_key": None if self.choice_key is None else self.choice_key.hex(),
+            **({} if self.holdout_key is None else {"holdout_key": self.holdout_key.hex()}),
             "permutation": None if self.rows is None else self.rows.tolist(),
             "classes": None
             if self.classes is None or self.class_key is None
@@ -251,7 +255,7 @@ class Receipt:
         said, key, rows, classes = (values[name] for name in ("commitment", "swap_key", "permutation", "classes"))
         if said["of"] not in ("bytes", "content") or len(said["sha256"]) != _HEX:
             raise ValueError
-        choice = values.get("choice_key")  # absent from receipts of earlier versions
+        choice, holdout = (values.get(name) for name in ("choice_key", "holdout_key"))  # absent from earlier versions
         return cls(
             Commitment(said["of"], bytes.fromhex(said["nonce"]), said["sha256"]),
             None if key is None else bytes.fromhex(key),
@@ -259,6 +263,7 @@ class Receipt:
             None if classes is None else tuple(tuple(map(str, one)) for one in classes["members"]),
             None if classes is None else bytes.fromhex(classes["key"]),
             None if choice is None else bytes.fromhex(choice),
+            None if holdout is None else bytes.fromhex(holdout),
         )
 
 

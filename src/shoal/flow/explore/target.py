@@ -27,7 +27,7 @@ from shoal.recipe.requirements import resolve
 from shoal.risk.control.copies import copied
 from shoal.risk.control.membership import Outliers, membership, outliers
 from shoal.risk.control.predicates import singled_out
-from shoal.risk.control.tables import Tables
+from shoal.risk.control.tables import Tables, finite
 from shoal.types import Explored, Kind, Release, Role, Setting, Table
 
 RELEASES = ("centroid", "medoid", "swap", "anatomy")
@@ -155,20 +155,13 @@ class Trials:
             for part, column in zip(parts, coded, strict=True):
                 part.append(np.asarray(column, np.float64))
         original, control, masked = (np.column_stack(part) for part in parts)
-        original, control, masked = _finite(original, control, masked)
+        original, control, masked = finite(original, control, masked)
         return Tables(original, control, masked, numeric)
 
     @cached_property
     def outliers(self) -> Outliers:
         """The unusual records of both halves."""
         return outliers(self.tables(self.half(0)), self.seed)
-
-
-def _finite(*tables: NDArray[np.float64]) -> list[NDArray[np.float64]]:
-    """Return tables whose missing numbers lie below all others, at a finite distance."""
-    whole = np.concatenate(tables)
-    low = np.min(whole, axis=0, where=np.isfinite(whole), initial=0.0) - 1.0
-    return [np.where(np.isfinite(table), table, low) for table in tables]
 
 
 def tried(trials: Trials, recipe: Recipe) -> Result:

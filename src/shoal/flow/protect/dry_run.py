@@ -17,13 +17,13 @@ from shoal.flow.plan.estimate import Estimate
 from shoal.flow.plan.plan import Plan, make_plan
 from shoal.flow.plan.release_traits import in_two_tables
 from shoal.flow.protect.files import NOTHING, SideFiles, keep_apart, read_file, read_frame
+from shoal.flow.protect.holdout import draw_holdout, refuse_holdout, released_rows
 from shoal.flow.protect.protect import people_for, sink_for
-from shoal.flow.protect.row_order import Kept, kept_rows
+from shoal.flow.protect.row_order import Kept
 from shoal.flow.protect.time import time_of
 from shoal.flow.stages.batches import open_batches
 from shoal.flow.stages.read import schema_for
 from shoal.flow.stages.summary import ColumnSummary, Summary, summarise
-from shoal.flow.stages.values import only_rows
 from shoal.flow.stages.write import writes_folder
 from shoal.locations import Place, Url, beside
 from shoal.recipe.recipe import Recipe
@@ -45,6 +45,7 @@ def plan_file(
     engine: str | None = None,
     memory: str | int | None = None,
     population: Any = None,
+    holdout: float | None = None,
 ) -> Planned:
     """Plan to protect a file, without forming a class; a named output is checked but not touched.
 
@@ -67,14 +68,17 @@ def plan_file(
             checks.append(partial(_check_store, target.at, force=force))
         faults += _refused(checks)
     in_store = target is not None and target.stored is not None
-    if engine_for(source, sink, engine, memory, in_store=in_store) == "disk":
+    chosen = engine_for(source, sink, engine, memory, in_store=in_store)
+    faults += _refused([partial(refuse_holdout, holdout, recipe, chosen, side_files.holdout)])
+    if chosen == "disk":
         faults += _refused([partial(refuse_population, DISK, given=population is not None)])
         return _planned_on_disk(source, target, recipe, faults, sink, certify=certify)
     progress.stage("Read")
     whole = read_file(source, recipe, textual=False if sink is None else sink.textual)
     faults += _refused([partial(_check_population, population, recipe, whole)])
     timed = partial(time_of, report=side_files.report is not None, text=sink is None or sink.textual)
-    return _planned(whole, recipe, faults, timed, certify=certify, sink=None if sink is None else type(sink))
+    maker = None if sink is None else type(sink)
+    return _planned(whole, recipe, faults, timed, certify=certify, sink=maker, holdout=holdout)
 
 
 def _check_population(population: Any, recipe: Recipe, table: Table) -> None:
@@ -91,7 +95,13 @@ def _check_store(url: Url, *, force: bool) -> None:
 
 
 def plan_frame(
-    frame: Any, recipe: Recipe, *, certify: bool = False, report: bool = False, population: Any = None
+    frame: Any,
+    recipe: Recipe,
+    *,
+    certify: bool = False,
+    report: bool = False,
+    population: Any = None,
+    holdout: float | None = None,
 ) -> Planned:
     """Plan to protect a frame, without forming a class."""
     from shoal.io.sources.frame import index_as_columns
@@ -99,8 +109,9 @@ def plan_frame(
     frame = index_as_columns(frame, (*recipe.identifier, *recipe.columns(Role.SUBJECT)))[0]
     timed = partial(time_of, report=report)
     table = read_frame(frame, recipe)[0]
-    faults = list(_refused([partial(_check_population, population, recipe, table)]))
-    return _planned(table, recipe, faults, timed, certify=certify, sink=None)
+    checks = [partial(refuse_holdout, holdout, recipe), partial(_check_population, population, recipe, table)]
+    faults = list(_refused(checks))
+    return _planned(table, recipe, faults, timed, certify=certify, sink=None, holdout=holdout)
 
 
 def _planned(
@@ -111,13 +122,13 @@ def _planned(
     *,
     certify: bool,
     sink: type[Sink] | None,
+    holdout: float | None,
 ) -> Planned:
     progress.stage("Plan")
     table, kept, plan = whole, Kept(), None
     summary = Summary(len(whole))
     try:
-        kept = kept_rows(whole, recipe)
-        table = only_rows(whole, kept.rows)
+        table, kept = released_rows(whole, recipe, draw_holdout(whole, None if faults else holdout, recipe))
         summary = summarise(table, recipe)
         plan = make_plan(recipe, table.schema, summary, certify=certify, sink=sink)
     except ShoalError as error:

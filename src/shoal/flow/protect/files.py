@@ -1,4 +1,4 @@
-"""Files of a run: its input, and the recipe, report, evidence and receipt that appear with the output."""
+"""Files of a run: its input, and the recipe, report, evidence, receipt and holdout that appear with the output."""
 
 from __future__ import annotations
 
@@ -82,6 +82,7 @@ def _reads(source: Place, table: str) -> bool:
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")  # one slash: a path holds no two
 
 EDITIONS = ("internal", "external")
+_PRIVATE = ("receipt", "holdout")  # side files that only their owner may read
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,7 @@ class SideFiles:
     edition: str = "internal"
     evidence: Path | None = None
     receipt: Path | None = None
+    holdout: Path | None = None
 
     def __post_init__(self) -> None:
         if self.edition not in EDITIONS:
@@ -113,17 +115,23 @@ class SideFiles:
     @property
     def paths(self) -> dict[str, Path]:
         """The side files by kind."""
-        named = {"recipe": self.recipe, "report": self.report, "evidence": self.evidence, "receipt": self.receipt}
+        named = {
+            "recipe": self.recipe,
+            "report": self.report,
+            "evidence": self.evidence,
+            "receipt": self.receipt,
+            "holdout": self.holdout,
+        }
         return {what: path for what, path in named.items() if path is not None}
 
     @contextmanager
     def staged(self, *, force: bool) -> Iterator[dict[str, Path]]:
-        """Yield a hidden file for each; they get their names when the block ends. A receipt is owner-readable only."""
+        """Yield a hidden file for each; they get their names when the block ends. Private ones have mode 0600."""
         from shoal.io.sinks._atomic import atomic
 
         with ExitStack() as stack:
             yield {
-                what: stack.enter_context(atomic(path, force=force, private=what == "receipt"))
+                what: stack.enter_context(atomic(path, force=force, private=what in _PRIVATE))
                 for what, path in self.paths.items()
             }
 

@@ -43,11 +43,12 @@ from shoal.flow.protect.files import (
     read_receipt,
     refuse_other_input,
 )
-from shoal.flow.protect.row_order import RowOrder, kept_rows, order_rows
+from shoal.flow.protect.holdout import Held, draw_holdout, refuse_holdout, released_rows, write_holdout
+from shoal.flow.protect.row_order import RowOrder, order_rows
 from shoal.flow.protect.time import time_of
 from shoal.flow.stages.batches import files_of
 from shoal.flow.stages.population import read_population
-from shoal.flow.stages.values import only_rows, told_apart
+from shoal.flow.stages.values import told_apart
 from shoal.flow.stages.write import open_sink, part_suffix, writes_folder
 from shoal.locations import Place, beside, path_or_none
 from shoal.memory import ceiling
@@ -97,6 +98,8 @@ class Protected(Shown):
         Makes the data for evidence of a frame.
     rows
         For each released row the number of its row in the input, from 0; None: all rows, in the order of the input.
+    holdout
+        The original records of people who were left out as a control; None if nobody was. Pickling drops them.
     """
 
     data: Any = field(repr=False)  # a repr must never show a cell
@@ -106,6 +109,7 @@ class Protected(Shown):
     beside: str = ""
     proof: Callable[[], Proof] | None = field(default=None, repr=False)
     rows: NDArray[np.int64] | None = field(default=None, repr=False)
+    holdout: Any = field(default=None, repr=False)
     kept: Mapping[str, Any] = field(default_factory=dict, repr=False)  #: the parts of the run that pickling kept
 
     def _card(self) -> Card:
@@ -182,7 +186,7 @@ class Protected(Shown):
     def __getstate__(self) -> dict[str, Any]:
         """Return the state for pickling, without the original records or anything that could reveal them."""
         kept = {name: self._of_run(name) for name in _PICKLED}
-        dropped = {"run": None, "proof": None, "rows": None, "kept": kept}
+        dropped = {"run": None, "proof": None, "rows": None, "holdout": None, "kept": kept}
         return {**vars(self), **dropped}
 
     def __copy__(self) -> Protected:
@@ -292,6 +296,7 @@ def protect_frame(
     keep_metadata: bool = False,
     repeat: Path | None = None,
     population: Any = None,
+    holdout: float | None = None,
 ) -> Protected:
     """Protect a frame of pandas, polars or pyarrow; return the same kind, audited in its final form."""
     from shoal.io.sinks.frame import Frame as FrameSink
@@ -299,14 +304,16 @@ def protect_frame(
     from shoal.io.sources.frame import index_as_columns
 
     earlier = None if repeat is None else read_receipt(repeat, recipe)
+    refuse_holdout(holdout, recipe)
+    whole = frame
     frame, index, note = index_as_columns(frame, (*recipe.identifier, *recipe.columns(Role.SUBJECT)))
     table, data = read_frame(frame, recipe)
     people = people_for(population, recipe, table)
     given = data.drop_columns(index)
     if earlier is not None:
         refuse_other_input(earlier, of_table(given))
-    kept = kept_rows(table, recipe)
-    table = only_rows(table, kept.rows)
+    held = draw_holdout(table, holdout, recipe, earlier)
+    table, kept = released_rows(table, recipe, held)
     order = order_rows(table, kept.rows, recipe, is_frame=True, repeat=earlier)
     table = order.arranged(table)
     if order.rows is not None:
@@ -332,12 +339,14 @@ def protect_frame(
     about = check_metadata(data.schema, leaving, keep=keep_metadata, whole=whole_lists(recipe, table))
     attempts = attack_release(table, leaving, recipe.to_dict(), keep_metadata=keep_metadata)
     ordered = _notes_on_order(order, attempts, recipe)
-    notes = (*recipe.notes, *((note,) if note else ()), *ordered, *about)
+    control = () if held is None else (held.note("the attribute holdout of the result"),)
+    notes = (*recipe.notes, *((note,) if note else ()), *ordered, *about, *control)
     run = replace(run, checked=audit, left_out=kept.left_out, suppressed=kept.suppressed)
     run = replace(run, notes=notes, attempts=attempts)
-    receipt = _receipt(run, plan, table, order, lambda: of_table(given))
+    receipt = _receipt(run, plan, table, order, lambda: of_table(given), held)
     proof = partial(Proof.of_frame, leaving, receipt)
-    return Protected(native, recipe, run, second, proof=proof, rows=order.rows)
+    outside = None if held is None else FrameSink().rows(whole, held.rows)
+    return Protected(native, recipe, run, second, proof=proof, rows=order.rows, holdout=outside)
 
 
 def people_for(population: Any, recipe: Recipe, table: Table) -> pa.Table | None:
@@ -379,7 +388,7 @@ def _keys(earlier: Receipt | None) -> tuple[bytes | None, bytes | None]:
 
 
 def _receipt(
-    run: Run, plan: Plan, table: Table, order: RowOrder, source: Callable[[], Digest]
+    run: Run, plan: Plan, table: Table, order: RowOrder, source: Callable[[], Digest], held: Held | None
 ) -> Callable[[], Receipt]:
     """Return a function that makes the receipt of a run; it digests the input only when called."""
 
@@ -387,7 +396,8 @@ def _receipt(
         column = next(iter(table.schema.names(Role.SUBJECT)), None)
         subjects = None if column is None else told_apart(table, column, exact=run.release.subject_exact)
         made = receipt_of(source(), run.partition, subjects=subjects, rows=order.rows)
-        return replace(made, swap_key=run.release.swap_key, choice_key=plan.choice_key)
+        made = replace(made, swap_key=run.release.swap_key, choice_key=plan.choice_key)
+        return made if held is None else replace(made, holdout_key=held.key)
 
     return receipt
 
@@ -437,10 +447,13 @@ def protect_file(
     engine: str | None = None,
     memory: str | int | None = None,
     population: Any = None,
+    holdout: float | None = None,
 ) -> Protected:
     """Protect a file; the audited output and all side files appear together, or none of them."""
     sink = sink_for(source, target, recipe)
-    if engine_for(source, sink, engine, memory, in_store=target.stored is not None) == "disk":
+    chosen = engine_for(source, sink, engine, memory, in_store=target.stored is not None)
+    refuse_holdout(holdout, recipe, chosen, side_files.holdout)
+    if chosen == "disk":
         refuse_population(DISK, given=population is not None)
         return protect_large(
             source,
@@ -473,8 +486,8 @@ def protect_file(
         people = people_for(population, recipe, whole)
         if earlier is not None:
             refuse_other_input(earlier, digest_at(source.at, whole.as_read.data))
-        kept = kept_rows(whole, recipe)
-        table = only_rows(whole, kept.rows)
+        held = draw_holdout(whole, holdout, recipe, earlier)
+        table, kept = released_rows(whole, recipe, held)
         order = order_rows(table, kept.rows, recipe, is_frame=False, repeat=earlier)
         table = order.arranged(table)
         with rows_kept(order.rows):
@@ -494,26 +507,38 @@ def protect_file(
         check_recoded(leaving, recipe.recode, table.schema, as_written=plan.release.as_written)
         about = check_metadata(whole.as_read.data.schema, leaving, hidden, keep=keep_metadata, whole=lists)
         attempts = attack_release(table, leaving, recipe.to_dict(), notes_in(hidden), keep_metadata=keep_metadata)
+        control = write_holdout(held, side_files.holdout, papers, _reader(source, recipe, whole, sink))
         run = replace(
             run,
             checked=audit,
             left_out=kept.left_out,
             suppressed=kept.suppressed,
-            notes=(*recipe.notes, *whole.notes, *_notes_on_order(order, attempts, recipe), *about),
+            notes=(*recipe.notes, *whole.notes, *_notes_on_order(order, attempts, recipe), *about, *control),
             attempts=attempts,
             source=source.name,
             target=target.name,
         )
-        if side_files.report is not None:
-            progress.stage("Report")
-            side_files.write_report(papers, measured(run))
-        if side_files.evidence is not None or side_files.receipt is not None:
-            names = (target.name, "" if second is None else second.name)
-            receipt = _receipt(run, plan, table, order, lambda: digest_at(source.at, whole.as_read.data))
-            proof = Proof.of_files(leaving, tuple(zip(names, hidden, strict=False)), receipt)
-            side_files.write_proof(papers, run, proof)
+        receipt = _receipt(run, plan, table, order, lambda: digest_at(source.at, whole.as_read.data), held)
+        files = tuple(zip((target.name, "" if second is None else second.name), hidden, strict=False))
+        _write_about(side_files, papers, run, lambda: Proof.of_files(leaving, files, receipt))
     confidential = None if release.apart is None else release.apart.data
-    return Protected(release.data, recipe, run, confidential, "" if second is None else str(second), rows=order.rows)
+    outside = None if held is None else whole.as_read.data.take(held.rows)
+    done = Protected(release.data, recipe, run, confidential, "" if second is None else str(second), rows=order.rows)
+    return replace(done, holdout=outside)
+
+
+def _write_about(side_files: SideFiles, papers: dict[str, Path], run: Run, proof: Callable[[], Proof]) -> None:
+    """Write the report, the evidence and the receipt of a run, as requested."""
+    if side_files.report is not None:
+        progress.stage("Report")
+        side_files.write_report(papers, measured(run))
+    if side_files.evidence is not None or side_files.receipt is not None:
+        side_files.write_proof(papers, run, proof())
+
+
+def _reader(source: Place, recipe: Recipe, whole: Table, sink: Sink) -> Callable[[bool], Table]:
+    """Return a function that gives the input for a text or another file; it is read again only if necessary."""
+    return lambda textual: whole if textual == sink.textual else read_file(source, recipe, textual=textual)
 
 
 def sink_for(source: Place, target: Place, recipe: Recipe) -> Sink:

@@ -12,7 +12,18 @@ import pyarrow as pa
 from shoal import registry
 from shoal.errors import ParameterError, raise_all
 from shoal.parameters import build, declarations, unknown
-from shoal.types import Attribute, CombinedMeasure, Comparison, Measure, Pair, Reading, Readings, Schema
+from shoal.types import (
+    Attacked,
+    Attribute,
+    CombinedMeasure,
+    Comparison,
+    ControlledMeasure,
+    Measure,
+    Pair,
+    Reading,
+    Readings,
+    Schema,
+)
 
 if TYPE_CHECKING:
     from shoal.points.before_and_after import Compared
@@ -135,6 +146,39 @@ def of_sample(readings: Readings) -> Readings:
 def _of_whole_table(reading: Reading) -> bool:
     rooms = (room for room in registry.ROOMS["measures"] if reading.measure in registry.keys(room))
     return any(registry.load(room, reading.measure).whole_table for room in rooms)
+
+
+NO_ROWS = "the rows do not correspond to the original's"  #: why most measures have no reading of synthetic data
+
+
+def read_attacks(attacked: Attacked, chosen: Sequence[AnyMeasure]) -> Readings:
+    """Compute the measures that need no rows that correspond; the others have no value and say why."""
+    found = []
+    with np.errstate(all="ignore"):
+        for measure in chosen:
+            if isinstance(measure, ControlledMeasure):
+                found.append(measure.attack(attacked))
+            else:
+                found.append(measure.undefined(NO_ROWS))
+    return Readings(tuple(found))
+
+
+def with_attacks(found: Readings, attacks: Readings) -> Readings:
+    """Return readings with those of attacks in place of the measures that were attacked."""
+    by_name = {one.name: one for one in attacks.readings}
+    return replace(found, readings=tuple(by_name.get(one.name, one) for one in found.readings))
+
+
+def with_advice(found: Readings, chosen: Sequence[AnyMeasure]) -> Readings:
+    """Return readings without a control; those that have one with a control say what it would tell."""
+    said = {one.name(): one.without_control for one in chosen if isinstance(one, ControlledMeasure)}
+    return replace(found, readings=tuple(_advised(one, said.get(one.name, "")) for one in found.readings))
+
+
+def _advised(reading: Reading, advice: str) -> Reading:
+    if not advice or np.isnan(reading.value):
+        return reading
+    return replace(reading, note=" ".join(filter(None, (reading.note, advice))))
 
 
 def of_partition(comparison: Comparison) -> tuple[Reading, ...]:

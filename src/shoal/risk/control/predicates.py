@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import exp, lgamma
 from typing import NamedTuple
 
 import numpy as np
@@ -26,12 +27,13 @@ def singled_out(tables: Tables, guesses: int = 500, seed: int = 0) -> SingledOut
     The attacker draws a released record and two or more of its attributes at random. The predicate demands the same
     category, and a number at least as far from the median. A guess is made if the predicate describes a single
     combination of the release. It succeeds if exactly one original record fulfils it. The same guesses about the
-    control succeed by chance; the two tables should have equally many records.
+    control succeed by chance. In the larger of the two tables a guess counts as its probability to succeed in a random
+    sample of as many records as the smaller one has.
 
     **Complexity.** O(g·(n + c + r)·m) for g guesses.
 
     **Departures.** [GBM23] keep predicates that describe a single record of the release; here a single combination, so
-    that releases with classes of equal records are attacked, too.
+    that releases with classes of equal records are attacked, too. Where the tables differ in size, they fit a curve.
 
     References: [GBM23], the multivariate attack.
 
@@ -42,7 +44,7 @@ def singled_out(tables: Tables, guesses: int = 500, seed: int = 0) -> SingledOut
     distinct = np.unique(tables.released, axis=0)
     m, middle, rng = distinct.shape[1], np.median(tables.released, axis=0), np.random.default_rng(seed)
     hits = np.zeros(2)
-    made = 0
+    made, size = 0, min(filter(None, (len(tables.original), len(tables.control))))
     for _ in range(_TRIES * guesses):
         if made == guesses:
             break
@@ -51,7 +53,8 @@ def singled_out(tables: Tables, guesses: int = 500, seed: int = 0) -> SingledOut
         if _count(distinct, record, some, middle, tables) != 1:
             continue
         made += 1
-        hits += [_count(x, record, some, middle, tables) == 1 for x in (tables.original, tables.control)]
+        for at, x in enumerate((tables.original, tables.control)):
+            hits[at] += once(_count(x, record, some, middle, tables), len(x), size)
     if not made:
         return SingledOut(float("nan"), float("nan"), 0)
     return SingledOut(float(100 * hits[0] / made), float(100 * hits[1] / made), made)
@@ -72,3 +75,21 @@ def _count(
         else:
             fulfil &= x[:, j] >= record[j] if record[j] > middle[j] else x[:, j] <= record[j]
     return int(np.count_nonzero(fulfil))
+
+
+def once(count: int, n: int, size: int) -> float:
+    """Return the probability that a random sample of n records holds exactly one of `count` of them.
+
+    >>> once(1, 4, 4), once(2, 4, 4), round(once(2, 4, 2), 6), once(1, 4, 1)
+    (1.0, 0.0, 0.666667, 0.25)
+    """
+    if not count or n - count < size - 1:
+        return 0.0
+    if count == 1:
+        return size / n
+    return count * exp(_ways(n - count, size - 1) - _ways(n, size))
+
+
+def _ways(n: int, k: int) -> float:
+    """Return the logarithm of the number of ways to choose k of n."""
+    return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)

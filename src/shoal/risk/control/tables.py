@@ -37,6 +37,17 @@ class Tables(NamedTuple):
         return Tables(self.original / spread, self.control / spread, self.released / spread, self.numeric)
 
 
+def finite(*tables: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+    """Return tables whose missing numbers lie below all others, at a finite distance.
+
+    >>> [one.tolist() for one in finite(np.array([[5.0]]), np.array([[np.nan]]))]
+    [[[5.0]], [[-1.0]]]
+    """
+    whole = np.concatenate(tables)
+    low = np.min(whole, axis=0, where=np.isfinite(whole), initial=0.0) - 1.0
+    return [np.where(np.isfinite(table), table, low) for table in tables]
+
+
 _CELLS = 4_000_000  # distances held at once
 
 
