@@ -7,7 +7,13 @@ import os
 import sys
 from pathlib import Path
 
-PAPERS = ("n14", "ds17", "sc15", "dss08", "sd17")
+PAPERS = {
+    "n14": ("n14", "n14_page"),
+    "ds17": ("ds17",),
+    "sc15": ("sc15",),
+    "dss08": ("dss08",),
+    "sd17": ("sd17",),
+}  #: the modules of each
 
 
 def main() -> None:
@@ -18,7 +24,8 @@ def main() -> None:
     for name in sys.argv[1:] or PAPERS:
         if name not in PAPERS:
             sys.exit(f"no paper is called {name!r}; there are {', '.join(PAPERS)}")
-        importlib.import_module(name).main(Path(folder))
+        for module in PAPERS[name]:
+            importlib.import_module(module).main(Path(folder))
 
 
 if __name__ == "__main__":

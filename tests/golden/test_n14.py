@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import n14
+import n14_page
 import pytest
 
 CELLS = list(n14.cells())
+PAGE = Path(__file__).parents[2] / "docs" / "papers" / "n14.md"
 
 
 @pytest.mark.parametrize(
@@ -38,3 +40,11 @@ def test_what_must_come_out_is_on_the_list() -> None:
         assert {f"4 {blocks} mic1d {k} SSE" for k in (3000, 4000, 5000)} <= listed
         assert {f"4 {blocks} mic1d 5000 {sets}" for sets in ("1G", "3G")} <= listed
         assert {f"4 {blocks} mdav {k} 1G" for k in (5, 25, 50)} <= listed
+
+
+def test_the_page_shows_what_comes_out(reference_data: Path) -> None:
+    shown = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("| ")]
+    tables = [row for row in shown if row.startswith(tuple(f"| {name} |" for name in n14_page.NAMES.values()))]
+    assert tables == list(n14_page.printed_and_ours(reference_data))
+    compared = [row for row in shown if row.startswith(("| Census |", "| Water |"))]
+    assert compared == list(n14_page.compared(reference_data))
