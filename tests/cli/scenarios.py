@@ -763,11 +763,6 @@ def _(folder: Path) -> list[str]:
     return command(folder, "--steer", "column:column=region")
 
 
-@scenario("Steered by confidential values without an order", 3)
-def _(folder: Path) -> list[str]:
-    return command(folder, "--method", "steered", "--t", "0.3", "--confidential", "region")
-
-
 @scenario("t outside 0 … 1", 2)
 def _(folder: Path) -> list[str]:
     return command(folder, "--confidential", "income", "--t", "1.5", quasi="age")
