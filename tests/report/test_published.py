@@ -68,6 +68,7 @@ def test_measures_that_look_elsewhere_are_not_declared() -> None:
         "earth_mover",
         "individual_risk",
         "inference",
+        "membership",
         "position",
         "regression",
         "suda",
