@@ -166,7 +166,7 @@ def test_another_broken_pipe_is_a_failure(run: Callable, monkeypatch: pytest.Mon
     [
         ["protect", "no.csv", "-o", "there.csv", "--quasi", "a"],
         ["protect", "no.csv", "-o", "there.xyz", "--quasi", "a"],
-        ["protect", "no.csv", "-o", "nowhere/out.csv", "--quasi", "a", "--report", "report.txt"],
+        ["protect", "no.csv", "-o", "nowhere/out.csv", "--quasi", "a", "--report", "there.csv/r.html"],
         ["protect", "no.csv", "-o", "there.csv", "--quasi", "a", "--dry-run"],
         ["explore", "no.csv", "-o", "there.csv", "--quasi", "a"],
         ["explore", "no.csv", "-o", "nowhere/page.html", "--quasi", "a"],
