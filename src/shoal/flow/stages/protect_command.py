@@ -19,7 +19,7 @@ def command_for(place: Place, found: Inspection, recipe: Path | None) -> str:
         return ""
     ending = place.at.suffix if place.at.suffix.lower() in _WRITTEN + _WRITTEN_TOO else ".csv"
     name = place.at.name.split(".")[0] or "out"
-    start = f"shoal protect {_typed(str(place.at))} -o {_typed(f'{name}-protected{ending}')}"
+    start = f"shoal protect {_typed(str(place))} -o {_typed(f'{name}-protected{ending}')}"
     if recipe is not None:
         return f"{start} --recipe {_typed(str(recipe))}"
     roles = " ".join(f"--{role.value} {_list(names)}" for role in _OPTIONS if (names := found.named(role)))
