@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from datetime import date, datetime, time
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
@@ -246,9 +247,11 @@ def test_in_use_by_somebody_else(mariadb_database: Any, monkeypatch: pytest.Monk
     assert read(mariadb_database.at("safe")).column_names == ["age"]
 
 
-def test_passwords_are_never_shown(mariadb_database: Any, run: Callable) -> None:
+def test_passwords_are_never_shown(mariadb_database: Any, run: Callable, tmp_path: Path) -> None:
+    table = tmp_path / "in.csv"
+    table.write_text("age\n1\n2\n")
     wrong = mariadb_database.at("safe").replace("hunter2", "31415926")
-    for command in (["audit", wrong, "--quasi", "age"], ["protect", "none.csv", "-o", wrong, "--quasi", "age"]):
+    for command in (["audit", wrong, "--quasi", "age"], ["protect", table, "-o", wrong, "--quasi", "age"]):
         ran = run(*command)
         assert (ran.code, "31415926" in ran.out + ran.err, "Traceback" in ran.err) == (5, False, False)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -101,12 +102,14 @@ def test_nothing_is_changed_by_a_query(postgres_database: Any) -> None:
     assert postgres_database.ask("SELECT count(*) FROM safe") == [(12,)]
 
 
-def test_passwords_are_never_shown(postgres_database: Any, run: Callable) -> None:
+def test_passwords_are_never_shown(postgres_database: Any, run: Callable, tmp_path: Path) -> None:
+    table = tmp_path / "in.csv"
+    table.write_text("age\n1\n2\n")
     wrong = postgres_database.at("safe").replace("hunter2", "31415926")
     for command in (
         ["audit", wrong, "--quasi", "age"],
         ["compare", wrong, wrong, "--columns", "age"],
-        ["protect", "none.csv", "-o", wrong, "--quasi", "age"],
+        ["protect", table, "-o", wrong, "--quasi", "age"],
         ["protect", wrong, "-o", "out.csv", "--quasi", "age", "--delimiter", ";"],
         ["audit", wrong, "--quasi", "age", "--delimiter", ";"],
         ["audit", wrong.replace("table", "tabel"), "--quasi", "age"],

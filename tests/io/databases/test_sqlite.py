@@ -84,8 +84,9 @@ def test_damaged_text_shows_no_value(tmp_path: Path) -> None:
 
 def test_what_is_no_database(tmp_path: Path, run: Callable) -> None:
     (tmp_path / "a.db").write_text("hello" * 100)
+    (tmp_path / "x.csv").write_text("a\n1\n2\n")
     url = f"sqlite:///{tmp_path}/a.db?table=t"
-    for ran in (run("audit", url, "--quasi", "a"), run("protect", "x.csv", "-o", url, "--quasi", "a")):
+    for ran in (run("audit", url, "--quasi", "a"), run("protect", tmp_path / "x.csv", "-o", url, "--quasi", "a")):
         assert ran.code == 5
         assert "is not a SQLite database, or is damaged" in ran.err
     assert (tmp_path / "a.db").read_text() == "hello" * 100
