@@ -8,6 +8,12 @@ from pyarrow import parquet
 from shoal.flow.engines.spark.frames import over
 from shoal.flow.engines.spark.row_groups import rows_of
 
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::FutureWarning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
 PLAIN = {"net. income": [1.5, None, 3.0, 4.25], "a": [4, 3, 2, 1]}
 
 
