@@ -258,3 +258,11 @@ def test_an_audit_in_parts_is_refused_a_population(tmp_path: Path) -> None:
     parquet.write_table(many, tmp_path / "in.parquet", compression="none", use_dictionary=False)
     with pytest.raises(ParameterError, match="Audit: a population can only be counted with the whole table in memory"):
         shoal.audit(tmp_path / "in.parquet", ["age"], population=many, memory="1MB")
+
+
+def test_strata_and_searches_are_refused() -> None:
+    people = pa.table({"age": [30, 30, 40, 40], "region": list("AABB")})
+    with pytest.raises(shoal.ParameterError, match="a population is not possible with strata, got region"):
+        shoal.protect(people, quasi=["age"], strata=["region"], k=2, population=people)
+    with pytest.raises(shoal.ParameterError, match="k_map can only be required with a population"):
+        shoal.explore(people, {"quasi": ["age"], "require": {"k_map": 2}})

@@ -6,7 +6,7 @@ import pytest
 from pyarrow import parquet
 
 from shoal.flow.engines.spark.frames import over
-from shoal.flow.engines.spark.row_groups import rows_of
+from shoal.flow.engines.spark.row_groups import _has_old_dates, rows_of
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::FutureWarning"),
@@ -54,3 +54,10 @@ def test_spark_reads_what_arrow_would_read_differently(write: Any, spark: Any, t
     frame = spark.read.parquet(str(tmp_path))
     assert rows_of(frame, tmp_path).frame is frame
     assert rows_of(frame, None).frame is frame
+
+
+def test_files_of_spark_2_are_left_to_spark() -> None:
+    assert not _has_old_dates({})
+    assert not _has_old_dates({b"org.apache.spark.version": b"4.0.1"})
+    assert _has_old_dates({b"org.apache.spark.version": b"2.4.8"})
+    assert _has_old_dates({b"org.apache.spark.version": b"3.5.0", b"org.apache.spark.legacyDateTime": b""})

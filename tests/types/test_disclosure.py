@@ -100,3 +100,25 @@ def test_outsiders_are_not_told_how_many_classes_are_the_smallest() -> None:
     assert "This is so for" in found.sentences[0]
     assert "This is so for" not in sentences_of(found, where=False)[0]
     assert sentences_of(replace(found, findings=()), where=False)[0] == sentences_of(found, where=False)[0]
+
+
+def test_strata_that_tell_more_classes_apart_are_named() -> None:
+    table = pa.table({"age": [30] * 4, "region": list("AABB"), "ill": list("xxyy")})
+    said = shoal.protect(table, quasi=["age"], strata=["region"], confidential=["ill"], k=2).audit.sentences
+    assert any(one.endswith("Someone who also knows region tells 2 classes apart, and may learn more.") for one in said)
+    same = table.set_column(0, "age", [[30, 30, 50, 50]])
+    said = shoal.protect(same, quasi=["age"], strata=["region"], confidential=["ill"], k=2).audit.sentences
+    assert not any("Someone who also knows" in one for one in said)
+
+
+def test_the_paragraph_tells_blocks_recoding_and_suppression() -> None:
+    values = [[float(i % 7) for i in range(40)], [float(i % 11) for i in range(40)]]
+    table = pa.table([*values, list(range(40))], names=["x", "y", "pay"])
+    blocks = shoal.protect(table, quasi=["x", "y"], k=3, attribute_blocks=[["x"], ["y"]]).impact
+    assert "classes of at least" not in blocks
+    assert "k-anonymity over x alone: " in blocks
+    recipe = {"quasi": ["x", "y"], "confidential": ["pay"], "k": 3}
+    told = shoal.protect(table, recipe, suppress=0.1, recode={"pay": {"top": 20}}).impact
+    assert "pay was recoded first. Up to 10 % of the people" in told
+    assert "pay is released unchanged but for recoding." in told
+    assert "classes of at least 3 records" in told

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from shoal import registry
 from shoal.parameters import declarations
-from shoal.recipe.requirements import by_replay, resolve
+from shoal.recipe.requirements import by_replay, of_population, resolve
 
 if TYPE_CHECKING:
     from shoal.recipe.recipe import Recipe
@@ -50,7 +50,8 @@ def withstood(recipe: Recipe, *, promised: bool = True) -> str:
 def improves(recipe: Recipe) -> bool:
     """Tell whether classes are repaired or refined after the method."""
     to_t = recipe.t is not None and not _says(recipe.method, "promises_t")
-    return bool(recipe.require) or recipe.subject is not None or to_t or recipe.refinement is not None
+    repaired = any(not of_population(one.key) for one in resolve("Recipe", recipe.require))
+    return repaired or recipe.subject is not None or to_t or recipe.refinement is not None
 
 
 def replays_required(recipe: Recipe) -> int:

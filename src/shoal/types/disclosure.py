@@ -131,7 +131,7 @@ def _values(audit: Audit) -> list[str]:
         if f.model == _VALUES and f.confidential is not None and over & {f.attributes}:
             counted.setdefault(f.confidential, f)
     ranked = sorted(counted.values(), key=lambda f: -f.uniform[1])
-    said = [_of_column(audit, f) for f in ranked[:_COLUMNS]]
+    said = [_of_column(audit, f) + _finer(audit, f) for f in ranked[:_COLUMNS]]
     if rest := ranked[_COLUMNS:]:
         most = max(f.uniform[0] for f in rest)
         said.append(
@@ -158,6 +158,19 @@ def _of_column(audit: Audit, found: Finding) -> str:
         f"In {classes:,} of {found.classes:,} classes all records share one value of {name} "
         f"({records:,} of {audit.records:,} records): anyone who knows that a person is in such a class learns it."
     )
+
+
+def _finer(audit: Audit, found: Finding) -> str:
+    """Say so if columns released with the quasi-identifiers, such as strata, tell more classes apart."""
+    if audit.link is not None:
+        return ""
+    known = set(audit.quasi)
+    sizes = [f for f in (*audit.findings, audit.overall) if f.model == "k_anonymity" and known < set(f.attributes)]
+    finest = max(sizes, key=lambda f: f.classes, default=None)
+    if finest is None or finest.classes <= found.classes:
+        return ""
+    more = _named([name for name in finest.attributes if name not in known])
+    return f" Someone who also knows {more} tells {finest.classes:,} classes apart, and may learn more."
 
 
 def _most(audit: Audit, found: Finding) -> str:

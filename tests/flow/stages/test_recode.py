@@ -270,3 +270,11 @@ def test_the_gate_refuses_cells_that_were_not_recoded() -> None:
         data = table.data.set_column(table.data.column_names.index(name), name, people()[name])
         with pytest.raises(shoal.GuaranteeError, match=f"Column '{name}' holds values that were not recoded"):
             check_recoded(Release(data, table.schema, None), recipe.recode, table.schema, as_written=True)
+
+
+def test_a_value_beyond_its_type_is_refused_without_it() -> None:
+    table = pa.table({"age": list(range(12)), "x": pa.array([5] * 11 + [120], pa.int8())})
+    with pytest.raises(shoal.SchemaError, match="a recoded value does not fit into its type int8") as refused:
+        shoal.protect(table, quasi=["age"], k=3, recode={"x": {"interval": 100}})
+    assert "149" not in str(refused.value)
+    assert "120" not in str(refused.value)

@@ -36,6 +36,7 @@ from shoal.flow.stages.values import complete_rows, only_rows
 from shoal.locations import Place
 from shoal.recipe.fields import ATTACKERS
 from shoal.recipe.recipe import Recipe
+from shoal.recipe.requirements import refuse_without_population, resolve
 from shoal.types import Explored, Reading, Role, Setting, Table
 
 _Value = Callable[[Setting], tuple[float, float]]
@@ -228,6 +229,7 @@ def _keep_apart(source: Place, target: Path | None, save_recipe: Path | None) ->
 
 
 def _strategy(recipe: Recipe, asked: Explore) -> Strategy:
+    refuse_without_population("Explore", resolve("Recipe", recipe.require), given=False)
     if recipe.suppress:
         raise ParameterError(
             f"Explore: suppress must be 0, got {recipe.suppress:g}: settings are compared on the same records, and "

@@ -364,6 +364,11 @@ def people_for(population: Any, recipe: Recipe, table: Table) -> pa.Table | None
             f"Recipe: a population is not possible with recode of quasi-identifiers, got {listing(recoded)}: its "
             "values are not recoded. Leave out one of them, or audit the output with a population that is recoded."
         )
+    if recipe.strata:
+        raise ParameterError(
+            f"Recipe: a population is not possible with strata, got {listing(recipe.strata)}: they are released, and "
+            "people are counted by quasi-identifiers only. Make strata quasi-identifiers, or leave out the population."
+        )
     people = read_population(population, recipe.text)
     if recipe.counted is None:
         people.refuse_smaller_than(len(table))

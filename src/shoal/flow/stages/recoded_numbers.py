@@ -46,7 +46,16 @@ def change_of_numbers(column: Column, how: Recode, kind: pa.DataType) -> Callabl
             y = x if width is None and not breaks else ends.cut(_Interval.around(x, width, breaks)).middle(unit)
         return value if y == x else _as_type(y, value)
 
-    return lambda distinct: pa.array([one(value) for value in _by_digits(distinct).to_pylist()]).cast(kind)
+    def change(distinct: pa.Array) -> pa.Array:
+        try:
+            return pa.array([one(value) for value in _by_digits(distinct).to_pylist()]).cast(kind)
+        except pa.ArrowException:  # its message may contain a cell value
+            raise SchemaError(
+                f"Column {column.name!r}: a recoded value does not fit into its type {kind}. Choose other limits or "
+                "intervals, or a wider type."
+            ) from None
+
+    return change
 
 
 def _by_digits(distinct: pa.Array) -> pa.Array:

@@ -9,7 +9,7 @@ from shoal import registry
 from shoal.display.words import counted, plain
 from shoal.report.charts.numbers import joined, number, spelled
 from shoal.types import Audit, Finding, Ledger, Role, Schema
-from shoal.types.disclosure import sentences_of
+from shoal.types.disclosure import sentences_of, share
 
 _REMAINS = (
     "What remains: someone who knows other members of a class, or can rule them out, learns more about the remaining "
@@ -32,7 +32,7 @@ def paragraph(
         *sentences_of(audit, where=not external, spell=spelled),
         *([] if audit.attacker is None else [audit.attacker.sentence]),
         *_noise(ledger),
-        *_unchanged(audit),
+        *_unchanged(audit, recipe),
         _REMAINS,
     ]
     return " ".join(parts)
@@ -47,13 +47,24 @@ def _measures(audit: Audit, recipe: Mapping[str, Any], schema: Schema, *, extern
         parts.append(f"Direct identifiers and columns that identify people{named} were removed.")
     release = str(recipe.get("release", "centroid"))
     words = registry.summary("release", release).partition(": ")[2].rstrip(".")
+    if recoded := recipe.get("recode"):
+        parts.append(f"{joined(list(recoded))} {'was' if len(recoded) == 1 else 'were'} recoded first.")
+    if share_dropped := recipe.get("suppress"):
+        parts.append(f"Up to {share(share_dropped, 1)} of the people, those who would cost the most, were left out.")
+    size = f" of at least {recipe.get('k')} {_unit(recipe)}" if _promises_k(audit) else ""
     parts.append(
-        f"{joined(audit.quasi)} count as known to others. Records were grouped into classes of at least "
-        f"{recipe.get('k')} {_unit(recipe)}, and the classes were released as {release}: {words}."
+        f"{joined(audit.quasi)} count as known to others. Records were grouped into classes{size}, and the classes "
+        f"were released as {release}: {words}."
     )
     if audit.confidential:
         parts.append(f"{joined(audit.confidential)} {'is' if len(audit.confidential) == 1 else 'are'} confidential.")
     return parts
+
+
+def _promises_k(audit: Audit) -> bool:
+    """Tell whether k was required over all quasi-identifiers, not only in each block."""
+    whole = (f for f in audit.findings if audit.link is not None or set(audit.quasi) <= set(f.attributes))
+    return any(f.required is not None and f.promised for f in whole if f.model in ("k_anonymity", "anatomy_k"))
 
 
 def _unit(recipe: Mapping[str, Any]) -> str:
@@ -65,7 +76,7 @@ def _unit(recipe: Mapping[str, Any]) -> str:
 def _found(audit: Audit) -> str:
     """Say what was required and found, each model once for each column."""
     said = dict.fromkeys(
-        f"{_subject(f)}: {f.levels[1]}, where {f.levels[0]} is required"
+        f"{_subject(f, audit)}: {f.levels[1]}, where {f.levels[0]} is required"
         for f in audit.findings
         if f.required is not None and f.promised
     )
@@ -74,8 +85,10 @@ def _found(audit: Audit) -> str:
     return f"An independent audit of the released output found {'; '.join(said)}."
 
 
-def _subject(finding: Finding) -> str:
+def _subject(finding: Finding, audit: Audit) -> str:
     head = registry.summary("privacy", finding.model).partition(":")[0]
+    if audit.link is None and not set(audit.quasi) <= set(finding.attributes):
+        head += f" over {joined(finding.attributes)} alone"
     return head if finding.confidential is None else f"{head} of {spelled(finding.confidential)}"
 
 
@@ -87,12 +100,13 @@ def _noise(ledger: Ledger | None) -> list[str]:
     return [f"Noise was added with a privacy budget of ε = {number(ledger.total)}, claimed for {ledger.claim} records."]
 
 
-def _unchanged(audit: Audit) -> list[str]:
+def _unchanged(audit: Audit, recipe: Mapping[str, Any]) -> list[str]:
     """Say which columns are released unchanged, and how many records are unique on them."""
     found = audit.unchanged
     if found is None or not found.columns:
         return []
+    how = "unchanged but for recoding" if set(found.columns) & set(recipe.get("recode", ())) else "unchanged"
     return [
-        f"{joined(found.columns)} {'is' if len(found.columns) == 1 else 'are'} released unchanged.",
+        f"{joined(found.columns)} {'is' if len(found.columns) == 1 else 'are'} released {how}.",
         *map(plain, found.figures),
     ]

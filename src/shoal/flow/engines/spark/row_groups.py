@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -61,6 +61,15 @@ class _Reader:
                         yield rows.select(self.names)
 
 
+_OLD_DATES = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
+
+
+def _has_old_dates(metadata: Mapping[bytes, bytes]) -> bool:
+    """Tell whether Spark shifts dates of a file that are before 1582, as those of Spark 2: only Spark does."""
+    version = metadata.get(b"org.apache.spark.version", b"3").partition(b".")[0]
+    return any(key in metadata for key in _OLD_DATES) or int(version) < 3
+
+
 def _row_groups(frame: DataFrame, folder: Path) -> pa.Table | None:
     """Return path and number of each row group; None: Spark must read the files."""
     if not folder.exists():
@@ -73,6 +82,8 @@ def _row_groups(frame: DataFrame, folder: Path) -> pa.Table | None:
     found: list[tuple[str, int]] = []
     for path in paths:
         with parquet.ParquetFile(path) as file:
+            if _has_old_dates(file.schema_arrow.metadata or {}):
+                return None
             types = dict(zip(file.schema_arrow.names, file.schema_arrow.types, strict=True))
             if any(types.get(name) != kind for name, kind in expected.items()):
                 return None
