@@ -165,7 +165,10 @@ _QUASI: dict[str, Callable[[np.random.Generator, int], dict[str, pa.Array]]] = {
 
 
 def moved(case: Case, names: tuple[str, ...]) -> list[str]:
-    """Return the columns that change places: quasi-identifiers of a block, and what belongs to the person."""
+    """Return the columns that change places: quasi-identifiers of a block, and what belongs to the person.
+
+    With several blocks the attributes of one change places alone: a person's class in another block stays.
+    """
     person = [
         "name",
         *(["person"] if case.extra == "subjects" else []),
@@ -174,7 +177,7 @@ def moved(case: Case, names: tuple[str, ...]) -> list[str]:
     weight = ["w"] if case.recipe.get("release_weight", "class") != "record" and "weight" in case.recipe else []
     if case.release == "anatomy":  # all of the first table is the person's
         return ["a", "b", "c", "note", *person, *(["w"] if "weight" in case.recipe else [])]
-    return [*names, *person, *weight]
+    return [*names, *(person if len(names) == len(case.recipe["quasi"]) else []), *weight]
 
 
 def exchanged(table: pa.Table, names: list[str], i: int, j: int) -> pa.Table:
