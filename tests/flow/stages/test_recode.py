@@ -278,3 +278,11 @@ def test_a_value_beyond_its_type_is_refused_without_it() -> None:
         shoal.protect(table, quasi=["age"], k=3, recode={"x": {"interval": 100}})
     assert "149" not in str(refused.value)
     assert "120" not in str(refused.value)
+
+
+@pytest.mark.parametrize("limit", ["2020-01-03", "2020-01-03T00:00:00Z"])
+def test_limits_of_times_with_a_zone(limit: str) -> None:
+    days = [datetime(2020, 1, 1 + day, 12, tzinfo=UTC) for day in range(12)]
+    table = pa.table({"age": list(range(12)), "seen": pa.array(days, pa.timestamp("us", "Europe/Berlin"))})
+    done = shoal.protect(table, quasi=["age"], k=3, recode={"seen": {"top": limit}})
+    assert max(done.data.column("seen").to_pylist()) == datetime(2020, 1, 3, tzinfo=UTC)

@@ -72,4 +72,12 @@ def _values(table: Table, name: str) -> pa.ChunkedArray:
 
 def _as(value: pa.Scalar, limit: Any) -> pa.Scalar:
     """Return a limit in a type that compares with a value."""
-    return pa.scalar(limit).cast(value.type) if isinstance(limit, str) else pa.scalar(limit)
+    if not isinstance(limit, str):
+        return pa.scalar(limit)
+    kind = value.type
+    if not pa.types.is_timestamp(kind) or kind.tz is None:
+        return pa.scalar(limit).cast(kind)
+    try:
+        return pa.scalar(limit).cast(kind)
+    except pa.ArrowInvalid:  # without an offset, it is in UTC
+        return pc.assume_timezone(pa.scalar(limit).cast(pa.timestamp(kind.unit)), "UTC").cast(kind)
