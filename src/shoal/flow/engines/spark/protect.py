@@ -93,7 +93,7 @@ def protect_on_spark(
         progress.stage("Write")
         rows = reduce(lambda one, other: one.unionByName(other), formed.rows)
         released = formed.release.example(table.arrow)
-        packed = _packed(formed.rows, scratch)
+        packed = packed_rows(rows, scratch) if len(formed.rows) == 1 else Rows(rows.select(quoted(RECORDS)))
         shown = in_order_of_digests(packed, formed.release.columns.names(), facts.records, released)
         with output.staged(shown, scratch) as staged:
             progress.stage("Audit")
@@ -174,13 +174,6 @@ def _in_sample(table: pa.Table) -> pa.Table:
     """Return the released rows of some blocks that are in the sample."""
     rows = unpacked(table.column(RECORDS))
     return rows.filter(rows.column(CLASS).is_valid())
-
-
-def _packed(frames: list[DataFrame], scratch: Scratch) -> Rows:
-    """Return the packed rows of all stores."""
-    if len(frames) == 1:
-        return packed_rows(frames[0], scratch)
-    return Rows(reduce(lambda one, other: one.unionByName(other), frames).select(quoted(RECORDS)))
 
 
 def _opened(rows: DataFrame, schema: pa.Schema) -> DataFrame:
