@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kernels.arithmetic.sums import grids_for, on_grids, place, total_on
+from shoal.kernels.arithmetic.sums import Grids, grids_for, on_grids, place, times_power, total_on
 from shoal.types import Footing
 
 _PIECE = 1 << 15  # records
@@ -27,7 +27,7 @@ def pieces(records: int) -> Iterator[slice]:
 
 
 def totals(columns: Callable[[], Iterable[Sequence[Column]]]) -> list[float]:
-    """Return the sums of several columns, given side by side in pieces, which are asked for twice.
+    """Return the sums of several columns, given side by side in pieces, which are requested twice.
 
     **Guarantee.** Each is the `orderless_total` of its values, bit for bit: that depends on their largest magnitude and
     their number only, and parts of a column add up exactly.
@@ -35,16 +35,36 @@ def totals(columns: Callable[[], Iterable[Sequence[Column]]]) -> list[float]:
     >>> totals(lambda: [(np.array([1e16, 1.0]), np.array([1.0, 2.0])), (np.array([-1e16]), np.array([3.0]))])
     [1.0, 6.0]
     """
+    largest, count = largest_of(columns())
+    grids = grids_of(largest, count)
+    return totals_on(grids, sums_on(grids, columns()))
+
+
+def largest_of(columns: Iterable[Sequence[Column]]) -> tuple[list[float], int]:
+    """Return the largest magnitude in each of several columns, and the number of their values."""
     ends, count = [], 0
-    for several in columns():
+    for several in columns:
         ends.append([max(float(one.max()), -float(one.min())) for one in several])
         count += len(several[0])
-    largest = np.max(ends, axis=0).tolist()
-    grids = [grids_for(one, count) if 0.0 < one < math.inf else None for one in largest]
+    return np.max(ends, axis=0).tolist(), count
+
+
+def grids_of(largest: Sequence[float], count: int) -> list[Grids | None]:
+    """Return the grids on which to add columns of which the largest magnitudes are known; None: zero or infinite."""
+    return [grids_for(one, count) if 0.0 < one < math.inf else None for one in largest]
+
+
+def sums_on(grids: Sequence[Grids | None], columns: Iterable[Sequence[Column]]) -> NDArray[np.float64]:
+    """Return the sums of several columns on their grids; those of parts of a column add up exactly."""
     sums = np.zeros((len(grids), 3))
-    for several in columns():
+    for several in columns:
         for at, (grid, one) in enumerate(zip(grids, several, strict=True)):
             sums[at] += on_grids(one, grid) if grid is not None else float(np.sum(one))
+    return sums
+
+
+def totals_on(grids: Sequence[Grids | None], sums: NDArray[np.float64]) -> list[float]:
+    """Return the totals of columns from their sums on grids."""
     return [float(own[0]) if grid is None else total_on(grid, own) for own, grid in zip(sums, grids, strict=True)]
 
 
@@ -60,7 +80,9 @@ def standard(values: Column) -> Footing:
     exponent = math.frexp(max(-low, high))[1]
     if low == high:
         return Footing(math.ldexp(low, -exponent), 0.0, exponent)
-    mean, squares = variation(lambda: (np.ldexp(values[rows], -exponent) for rows in pieces(len(values))), len(values))
+    mean, squares = variation(
+        lambda: (times_power(values[rows], -exponent) for rows in pieces(len(values))), len(values)
+    )
     return Footing(mean, float(np.sqrt(squares / len(values))), exponent)
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from shoal.errors import DataError
 from shoal.kernels.arithmetic.sums import extent
+from shoal.kernels.runtime.jit import each
 from shoal.parameters import Checked, Param
 from shoal.points._pieces import placed_table, standard
 from shoal.points.numeric import Numeric, present
@@ -84,7 +85,7 @@ class Encoding(Checked):
     def _of_numbers(self, attributes: Sequence[Numeric]) -> Points:
         """Put records of numbers at points, as `encode` does, without memory for each column on its own."""
         columns = [one.values for one in attributes]
-        footings = [_SCALES[self.scale_for(attributes)](one) for one in columns]
+        footings = each(_SCALES[self.scale_for(attributes)], columns)
         names = tuple(one.name for one in attributes)
         return Points(placed_table(columns, footings), names, tuple(attributes), tuple(footings))
 

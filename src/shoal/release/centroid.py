@@ -11,9 +11,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.errors import ParameterError, SchemaError
+from shoal.kernels.runtime.jit import each
 from shoal.parameters import Checked, Param
 from shoal.release._taken_cells import refuse_values
 from shoal.types import (
+    Attribute,
     Averaged,
     Block,
     Numbers,
@@ -117,16 +119,18 @@ class ClassValues(Checked, Releaser):
     ) -> dict[str, pa.Array]:
         """Return the released columns of a block; `points` are those of its attributes."""
         if block.values is None:
-            return {
-                a.name: a.centroid(
+
+            def centroid(attribute: Attribute) -> pa.Array:
+                return attribute.centroid(
                     block.labels,
                     weights,
-                    resolution=resolutions.get(a.name),
+                    resolution=resolutions.get(attribute.name),
                     categories=self.categories,
                     trim=self.trimmed,
                 )
-                for a in points.attributes
-            }
+
+            columns = each(centroid, points.attributes)
+            return {a.name: column for a, column in zip(points.attributes, columns, strict=True)}
         if weights is not None:
             raise ParameterError(
                 f"{type(self).__name__}: a method that computes the values itself has no means to weight. Set "

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.kernels.arithmetic.sums import grids_for, on_grids, orderless_total, total_on
+from shoal.kernels.arithmetic.sums import grids_for, on_grids, orderless_total, times_power, total_on
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False, width=64)
 
@@ -67,3 +67,13 @@ def test_sums_of_parts_of_a_long_column_add_up() -> None:
         own = grids if size > 1 else grids_for(float(np.abs(some).max()), len(some))
         sums = sum((on_grids(some[at : at + size], own) for at in range(0, len(some), size)), np.zeros(3))
         assert total_on(own, sums) == orderless_total(some)
+
+
+@pytest.mark.parametrize("exponent", [-1100, -1074, -1023, -1022, -60, 0, 3, 1023, 1024, 1100])
+def test_times_power_equals_ldexp(exponent: int) -> None:
+    """Bit for bit, also where results have few bits, or are zero or infinite."""
+    rng = np.random.default_rng(1)
+    values = np.concatenate([np.ldexp(rng.normal(size=50), e) for e in (-1060, -1020, -30, 0, 900, 1020)])
+    values = np.concatenate((values, [0.0, -0.0, 5e-324, 1.7976931348623157e308]))
+    with np.errstate(all="ignore"):
+        assert times_power(values, exponent).tobytes() == np.ldexp(values, exponent).tobytes()

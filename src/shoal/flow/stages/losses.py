@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.flow.stages.measure import measures, partition_readings, read_measures
-from shoal.points._pieces import totals, variation
+from shoal.kernels.runtime.jit import each
+from shoal.points._pieces import grids_of, largest_of, sums_on, totals_on, variation
 from shoal.points.before_and_after import Compared, Sides
 from shoal.points.encoding import Part
 from shoal.types import Coded, Comparison, Readings, distances, stacked
@@ -31,10 +32,9 @@ def loss_readings(given: Compared) -> Readings:
     **Guarantee.** They are those of :func:`~shoal.flow.stages.measure.compared`, bit for bit.
     """
     names = tuple(attribute.name for attribute in given.attributes)
-    with np.errstate(all="ignore"):  # the square of an extreme masked value may overflow
-        errors = [_Numbers(given, at) if given.has_pieces(at) else _Column(given, at) for at in range(len(names))]
-        varied = [part for one in errors for part in one.varied()]
-        sse, absolute, exact = totals(lambda: (_summed(*pair) for one in errors for pair in one.squares()))
+    errors = each(lambda at: _Numbers(given, at) if given.has_pieces(at) else _Column(given, at), range(len(names)))
+    varied = [part for found in each(_varied, errors) for part in found]
+    sse, absolute, exact = _totals(errors)
     known = _Totals(sse, sum(varied), absolute), _Totals(exact, sum(varied), math.nan)
     of_release, of_partition = (_known(one, names, len(given.masked[0])) for one in known)
     found = read_measures(of_release, measures(quick=True)).readings
@@ -44,8 +44,26 @@ def loss_readings(given: Compared) -> Readings:
 _Pair = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
-def _summed(squares: NDArray[np.float64], exact: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
-    return squares, np.sqrt(squares), exact
+@np.errstate(all="ignore")  # of each thread: the square of an extreme masked value may overflow
+def _varied(one: _Numbers | _Column) -> list[float]:
+    return one.varied()
+
+
+def _totals(errors: Sequence[_Numbers | _Column]) -> list[float]:
+    """Return the sums of squared errors, of absolute ones, and of squared errors from exact means, over all columns."""
+
+    @np.errstate(all="ignore")
+    def ends(one: _Numbers | _Column) -> tuple[list[float], int]:
+        return largest_of(one.squares())
+
+    @np.errstate(all="ignore")
+    def sums(one: _Numbers | _Column) -> NDArray[np.float64]:
+        return sums_on(grids, ((squares, np.sqrt(squares), exact) for squares, exact in one.squares()))
+
+    found = each(ends, errors)
+    squares, exact = np.max([largest for largest, _ in found], axis=0).tolist()
+    grids = grids_of((squares, float(np.sqrt(squares)), exact), sum(count for _, count in found))
+    return totals_on(grids, np.sum(each(sums, errors), axis=0))
 
 
 class _Numbers:

