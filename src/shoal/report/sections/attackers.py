@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from shoal.report.charts.numbers import number
@@ -12,13 +13,13 @@ from shoal.types.disclosure import share
 #: Measure, name, and what this attacker knows.
 _ATTACKERS = (
     ("prosecutor_risk", "Prosecutor", "knows that a person is in the table, and looks for this person"),
-    (
-        "journalist_risk",
-        "Journalist",
-        "looks for anyone, and does not know who is in the table; as no table of the population is given, the same",
-    ),
+    ("journalist_risk", "Journalist", "looks for anyone, and does not know who is in the table"),
     ("marketer_risk", "Marketer", "links everyone, and does not mind wrong links"),
 )
+
+
+_NO_POPULATION = "; as no table of the population is given, the same"
+_POPULATION = "; counted in the population, whose records belong to the nearest released combination"
 
 
 class Chances(NamedTuple):
@@ -47,9 +48,18 @@ def attackers(account: Run) -> list[Chances]:
 def _row(name: str, knows: str, reading: Reading, ceiling: str) -> Chances:
     parts = dict(reading.parts)
     if reading.measure == "marketer_risk":  # an expectation over everyone: it has no worst case
-        return Chances(name, knows, "–", ceiling, _percent(reading.value), _percent(parts["original"]))
-    before = f"{_percent(parts['original, highest'])} at worst, {_percent(parts['original, average'])} on average"
+        counted = "" if "original" in parts else _POPULATION
+        return Chances(name, f"{knows}{counted}", "–", ceiling, _percent(reading.value), _before(parts, "original"))
+    if reading.measure == "journalist_risk":
+        knows += _NO_POPULATION if "original, highest" in parts else _POPULATION
+    worst, average = (_before(parts, f"original, {name}") for name in ("highest", "average"))
+    before = "–" if worst == "–" else f"{worst} at worst, {average} on average"
     return Chances(name, knows, _percent(reading.value), ceiling, _percent(parts["average"]), before)
+
+
+def _before(parts: Mapping[str, float], name: str) -> str:
+    """Return a chance before the release; with a population it is not measured."""
+    return _percent(parts[name]) if name in parts else "–"
 
 
 def before_release(account: Run) -> list[str]:
@@ -62,7 +72,10 @@ def before_release(account: Run) -> list[str]:
         few = "one quasi-identifier" if most == 1 else f"{most} quasi-identifiers or fewer"
         said.append(
             f"In the original, {_percent(parts['sample uniques'])} of the records are unique by all quasi-identifiers, "
-            f"and {_percent(suda.value)} already by {few}: these special uniques are the easiest to find."
+            f"and {_percent(suda.value)} already by {few}: these special uniques are the easiest to find. A unique match "
+            f"with one record is estimated to be the right person with a chance of {_percent(parts['highest DIS-SUDA'])} "
+            f"at worst and {_percent(parts['mean DIS-SUDA of uniques'])} on average (DIS-SUDA), if "
+            f"{_percent(parts['sampling fraction'])} of the population are in the table."
         )
     if risk := read.get("individual_risk"):
         parts = dict(risk.parts)
