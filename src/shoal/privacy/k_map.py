@@ -22,8 +22,8 @@ class KMap(Checked, TableModel):
     A release satisfies k-map if at least k people of the population match every released combination of
     quasi-identifiers. The attacker is one who does not know who was sampled, and looks for a released record in the
     population. Each population record belongs to the nearest combination, as in
-    :func:`~shoal.privacy.counting.population.belonging`, and with strata to the nearest of its own stratum. Every row of
-    the population file counts as one person.
+    :func:`~shoal.privacy.counting.population.belonging`, and with strata to the nearest of its own stratum. Every row
+    of the population file counts as one person.
 
     **Guarantee.** `achieved` is the smallest number of population records of a combination; it is counted.
     ``population`` is the number of all of them, and ``exact`` of those with exactly the values of their combination.

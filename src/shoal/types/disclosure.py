@@ -112,10 +112,9 @@ def _in_population(audit: Audit) -> list[str]:
     ceiling = "" if found.required is None else f"; the ceiling 1/k is {share(1, max(found.required, 1))}"
     looks = f"In the population of {everyone:,}, someone who does not know who is in the table and looks for the person"
     match = (
-        f"is left with {fewest:,} {'person' if fewest == 1 else 'people'} at worst, a chance of 1 in {fewest:,} "
-        f"({share(1, fewest)}{ceiling})"
-        if fewest
-        else f"may be certain at worst (100 %{ceiling}), as no one belongs to some combination"
+        f"is left with {fewest:,} people at worst, a chance of 1 in {fewest:,} ({share(1, fewest)}{ceiling})"
+        if fewest > 1
+        else f"is left with {'one person' if fewest else 'no one else'} at worst (100 %{ceiling})"
     )
     said = [f"{looks} of a record {match}. On average the chance is {share(average, 1)}. {_NEAREST}."]
     presence = next((f for f in audit.findings if f.model == "delta_presence" and f.classes), None)

@@ -343,7 +343,7 @@ def protect_frame(
     control = () if held is None else (held.note("the attribute holdout of the result"),)
     notes = (*recipe.notes, *((note,) if note else ()), *ordered, *about, *control)
     run = replace(run, checked=audit, left_out=kept.left_out, suppressed=kept.suppressed)
-    run = in_population(replace(run, notes=notes, attempts=attempts), seen)
+    run = replace(run, notes=notes, attempts=attempts, compared=in_population(run, seen))
     receipt = _receipt(run, plan, table, order, lambda: of_table(given), held)
     proof = partial(Proof.of_frame, leaving, receipt)
     outside = None if held is None else FrameSink().rows(whole, held.rows)
@@ -378,14 +378,14 @@ def with_people(release: Release, people: pa.Table | None, recipe: Recipe) -> Re
     return with_values(replace(release, population=people), (*recipe.quasi, *recipe.strata))
 
 
-def in_population(run: Run, release: Release) -> Run:
-    """Return a run whose risks are measured in the population that its release was audited against, if there is one."""
+def in_population(run: Run, release: Release) -> Callable[[], Comparison]:
+    """Return the comparison of a run with the population that its release was audited against, if there is one."""
     if release.population is None:
-        return run
+        return run.compared
     from shoal.privacy.counting.population import of_records
 
     counts, earlier = of_records(release, run.schema.names(Role.QUASI)), run.compared
-    return replace(run, compared=lambda: replace(earlier(), population=counts))
+    return lambda: replace(earlier(), population=counts)
 
 
 def _as_handed_over(release: Release, native: Any) -> Release:
@@ -536,8 +536,8 @@ def protect_file(
             attempts=attempts,
             source=source.name,
             target=target.name,
+            compared=in_population(run, seen),
         )
-        run = in_population(run, seen)
         receipt = _receipt(run, plan, table, order, lambda: digest_at(source.at, whole.as_read.data), held)
         files = tuple(zip((target.name, "" if second is None else second.name), hidden, strict=False))
         _write_about(side_files, papers, run, lambda: Proof.of_files(leaving, files, receipt))

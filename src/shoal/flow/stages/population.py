@@ -30,8 +30,9 @@ class Population:
         """Return quasi-identifiers and strata of the population, parsed by the kinds of the table that is audited."""
         if lacking := [name for name in names if name not in self.data.column_names]:
             raise SchemaError(
-                f"Population: must have every quasi-identifier and stratum, {listing([repr(name) for name in lacking])} "
-                f"{'is' if len(lacking) == 1 else 'are'} missing. Give a file that has them, or leave out --population."
+                "Population: must have every quasi-identifier and stratum, "
+                f"{listing([repr(name) for name in lacking])} {'is' if len(lacking) == 1 else 'are'} missing. Give "
+                "a file that has them, or leave out --population."
             )
         columns = Schema(tuple(schema[name] for name in names))
         table = Table(self.data.select(list(names)), columns, self.dialect)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from shoal.report.charts.numbers import number
 from shoal.types import Reading, Run
-from shoal.types.disclosure import share
+from shoal.types.disclosure import in_population, share
 
 #: Measure, name, and what this attacker knows.
 _ATTACKERS = (
@@ -38,20 +38,24 @@ def attackers(account: Run) -> list[Chances]:
     read = {one.measure: one for one in account.readings.readings if not math.isnan(one.value)}
     k = account.recipe.get("k")
     ceiling = share(1, int(k)) if k and account.audit.overall.required is not None else "–"
+    people = in_population(account.audit)
+    in_all = share(1, people[0].required) if people is not None and people[0].required else "–"
     return [
-        _row(name, knows, read[measure], ceiling)
+        _row(name, knows, read[measure], ceiling, in_all)
         for measure, name, knows in _ATTACKERS
         if measure in read and account.audit.overall.promised
     ]
 
 
-def _row(name: str, knows: str, reading: Reading, ceiling: str) -> Chances:
+def _row(name: str, knows: str, reading: Reading, ceiling: str, in_all: str) -> Chances:
+    """Return the row of an attacker; `in_all` is the ceiling where people of the population are counted."""
     parts = dict(reading.parts)
+    if not any(part.startswith("original") for part in parts):
+        knows, ceiling = f"{knows}{_POPULATION}", in_all
+    elif reading.measure == "journalist_risk":
+        knows += _NO_POPULATION
     if reading.measure == "marketer_risk":  # an expectation over everyone: it has no worst case
-        counted = "" if "original" in parts else _POPULATION
-        return Chances(name, f"{knows}{counted}", "–", ceiling, _percent(reading.value), _before(parts, "original"))
-    if reading.measure == "journalist_risk":
-        knows += _NO_POPULATION if "original, highest" in parts else _POPULATION
+        return Chances(name, knows, "–", ceiling, _percent(reading.value), _before(parts, "original"))
     worst, average = (_before(parts, f"original, {name}") for name in ("highest", "average"))
     before = "–" if worst == "–" else f"{worst} at worst, {average} on average"
     return Chances(name, knows, _percent(reading.value), ceiling, _percent(parts["average"]), before)
@@ -72,10 +76,13 @@ def before_release(account: Run) -> list[str]:
         few = "one quasi-identifier" if most == 1 else f"{most} quasi-identifiers or fewer"
         said.append(
             f"In the original, {_percent(parts['sample uniques'])} of the records are unique by all quasi-identifiers, "
-            f"and {_percent(suda.value)} already by {few}: these special uniques are the easiest to find. A unique match "
-            f"with one record is estimated to be the right person with a chance of {_percent(parts['highest DIS-SUDA'])} "
-            f"at worst and {_percent(parts['mean DIS-SUDA of uniques'])} on average (DIS-SUDA), if "
-            f"{_percent(parts['sampling fraction'])} of the population are in the table."
+            f"and {_percent(suda.value)} already by {few}: these special uniques are the easiest to find."
+        )
+        said.append(
+            f"If {_percent(parts['sampling fraction'])} of the population are in the table, someone who finds exactly "
+            "one match in the original is estimated to have the right person with a chance of "
+            f"{_percent(parts['highest DIS-SUDA'])} at worst and {_percent(parts['mean DIS-SUDA of uniques'])} on "
+            "average (DIS-SUDA)."
         )
     if risk := read.get("individual_risk"):
         parts = dict(risk.parts)
