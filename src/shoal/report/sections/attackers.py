@@ -57,7 +57,7 @@ def _row(name: str, knows: str, reading: Reading, ceiling: str, in_all: str) -> 
     if reading.measure == "marketer_risk":  # an expectation over everyone: it has no worst case
         return Chances(name, knows, "–", ceiling, _percent(reading.value), _before(parts, "original"))
     worst, average = (_before(parts, f"original, {name}") for name in ("highest", "average"))
-    before = "–" if worst == "–" else f"{worst} at worst, {average} on average"
+    before = "–" if worst == "–" else f"{worst} at worst, {average} on average".replace(" %", "\N{NO-BREAK SPACE}%")
     return Chances(name, knows, _percent(reading.value), ceiling, _percent(parts["average"]), before)
 
 
