@@ -153,3 +153,12 @@ def test_a_pickled_result_has_a_card(results: dict[str, Any]) -> None:
 
     done = results["protected"]
     assert repr(pickle.loads(pickle.dumps(done))) == repr(done)
+
+
+def test_cards_say_what_an_attacker_could_learn() -> None:
+    table = pa.table({"age": [30, 31, 40, 41, 50, 51], "<i>": list("aabbcc")})
+    done = shoal.protect(table, quasi=["age"], confidential=["<i>"], k=2)
+    for page in (done._repr_html_(), done.audit._repr_html_()):
+        assert page.index("Worst case: someone who knows") < page.index("On average the chance is")
+        assert "the ceiling 1/k is 50 %" in page
+        assert "share one value of &lt;i&gt;" in page

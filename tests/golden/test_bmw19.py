@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 import shoal
+from shoal.risk._data_intrusion import dis_suda
 from shoal.risk._minimal_uniques import minimal_uniques
 from shoal.risk.individual_risk import group_risks, individual_risks
 
@@ -36,6 +37,14 @@ def test_suda_scores_of_the_guide() -> None:
     found = minimal_uniques(codes(TABLES["records"]), largest=3)
     assert found.score.tolist() == TABLES["suda"]
     assert (found.unique, found.special, found.by_size) == (4, 4, (4, 0, 0))
+
+
+def test_dis_suda_scores_that_sdcmicro_printed() -> None:
+    printed = TABLES["dis_suda"]
+    found = minimal_uniques(codes(TABLES["records"]), largest=3)
+    assert (found.unique, found.pairs, found.alone.tolist()) == (4, 3, [f == 1 for f in TABLES["f"]])
+    risk = dis_suda(np.array(printed["score"]), found.unique, found.pairs, found.attributes, printed["fraction"])
+    assert risk == pytest.approx(printed["risk"], rel=1e-6)
 
 
 def test_individual_risks_of_francdat() -> None:

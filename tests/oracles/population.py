@@ -52,9 +52,13 @@ def place(column, value):
     return (0, value)
 
 
-def belonging(columns, released, people):
-    """The number of released records and of population records of each released combination."""
-    numbers = [[row[j] for row in (*released, *people) if row[j] is not None] for j in range(len(columns))]
+def belonging(columns, released, people, scale=()):
+    """The number of released records and of population records of each released combination.
+
+    In a stratum, `scale` are the records of all strata, whose ranges count.
+    """
+    rows = scale or (*released, *people)
+    numbers = [[row[j] for row in rows if row[j] is not None] for j in range(len(columns))]
     combinations = sorted(set(released), key=lambda row: [place(c, v) for c, v in zip(columns, row, strict=True)])
     found = Counter()
     for person in people:

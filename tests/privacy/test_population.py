@@ -173,6 +173,7 @@ def test_worked_example() -> None:
         "k_map": 2,
         "population": 12,
         "exact": 2,  # 21 and 42
+        "average_risk": pytest.approx((2 / 4 + 2 / 6 + 2 / 2) / 6),
     }
     presence = next(f for f in found.findings if f.model == "delta_presence")
     assert presence.worst == ((2, 1.0), (0, 0.5), (1, 1 / 3))
@@ -197,7 +198,7 @@ def test_protect_writes_nothing_that_the_population_refutes(tmp_path: Path) -> N
 
 REFUSED: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"population": SAMPLE.slice(0, 5)}, DataError, "Population: must contain everyone in the table, got 5 records"),
-    ({"population": REGISTER.drop(["town"])}, SchemaError, "every quasi-identifier, 'town' is missing"),
+    ({"population": REGISTER.drop(["town"])}, SchemaError, "every quasi-identifier and stratum, 'town' is missing"),
     ({"require": {"k_map": 2}}, ParameterError, "k_map can only be required with a population, got none"),
     ({"require": {"delta": 0.5}}, ParameterError, "delta_presence can only be required with a population"),
 ]
@@ -260,9 +261,57 @@ def test_an_audit_in_parts_is_refused_a_population(tmp_path: Path) -> None:
         shoal.audit(tmp_path / "in.parquet", ["age"], population=many, memory="1MB")
 
 
-def test_strata_and_searches_are_refused() -> None:
-    people = pa.table({"age": [30, 30, 40, 40], "region": list("AABB")})
-    with pytest.raises(shoal.ParameterError, match="a population is not possible with strata, got region"):
-        shoal.protect(people, quasi=["age"], strata=["region"], k=2, population=people)
+def test_searches_are_refused() -> None:
+    people = pa.table({"age": [30, 30, 40, 40]})
     with pytest.raises(shoal.ParameterError, match="k_map can only be required with a population"):
         shoal.explore(people, {"quasi": ["age"], "require": {"k_map": 2}})
+
+
+#: Two regions of ten people each, and one of two that was not sampled. Ages of both regions interleave.
+IN_STRATA = pa.table({"age": [*range(20, 40), 20, 21], "region": [*("A", "B") * 10, "C", "C"]})
+
+
+def test_people_belong_to_combinations_of_their_own_stratum(tmp_path: Path) -> None:
+    sample = IN_STRATA.take([0, 2, 17, 19])  # ages 20 and 22 of A, 37 and 39 of B
+    given: dict[str, Any] = {"quasi": ["age"], "strata": ["region"], "k": 2}
+    done = shoal.protect(sample, **given, population=IN_STRATA)
+    found = {f.model: f for f in done.audit.findings}
+    # across strata the young of B would belong to A: 9 people of each region, and 2 of C, would be nearest to 21
+    assert found["k_map"].achieved == 10
+    assert found["k_map"].attributes == ("age", "region")
+    assert dict(found["k_map"].found) == {"population": 22, "exact": 0, "outside": 2, "average_risk": 0.1}
+    assert found["delta_presence"].achieved == 0.2
+    with pytest.raises(GuaranteeError, match="k_map over age, region requires 11 and achieves 10"):
+        shoal.protect(sample, **given, population=IN_STRATA, require={"k_map": 11})
+    with pytest.raises(SchemaError, match="every quasi-identifier and stratum, 'region' is missing"):
+        shoal.protect(sample, **given, population=IN_STRATA.drop(["region"]))
+    import pyarrow.csv as csv
+
+    csv.write_csv(sample, tmp_path / "in.csv")
+    csv.write_csv(IN_STRATA, tmp_path / "people.csv")
+    files = {"output": tmp_path / "out.csv", "population": tmp_path / "people.csv"}
+    assert shoal.protect(tmp_path / "in.csv", **given, **files).audit.population["k_map"] == 10
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 10**6))
+def test_strata_equal_separate_counts(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    names = ["age", "grade", "ill"]
+    schema = Schema((*(SCHEMA[name] for name in names), Column("s", Role.STRATA, Kind.INTEGER)))
+    sides = []
+    for count in (int(rng.integers(1, 20)), int(rng.integers(1, 40))):
+        some = table([*rows(rng, count, wide=False), *ENDS], names)
+        strata = pa.array(rng.choice([1, 2, 3], some.num_rows), pa.int64() if rng.random() < 0.5 else pa.float64())
+        sides.append(some.append_column("s", strata))
+    released, people = sides
+    found = belonging(Release(released, schema, population=people), names)
+    scale = [tuple(row[name] for name in names) for side in sides for row in side.to_pylist()]
+    wanted, outside = [], people.num_rows
+    for stratum in sorted(set(released["s"].to_pylist())):
+        own, others = (side.filter(pa.compute.equal(side["s"], stratum)) for side in sides)
+        outside -= others.num_rows
+        both = [[tuple(row[n] for n in names) for row in side.to_pylist()] for side in (own, others)]
+        wanted += oracle["belonging"]([COLUMNS[name] for name in names], *both, scale).values()
+    assert sorted(zip(found.released.tolist(), found.population.tolist(), strict=True)) == sorted(wanted)
+    assert found.outside == outside

@@ -91,3 +91,27 @@ def test_unchanged_columns_that_make_records_unique_are_counted_by_number() -> N
     assert found.unique == 4  # the fifth needs all three columns
     assert found.by_few in Html().render(measured(run))
     assert Unchanged(9, ("a", "b"), 4, few=(3,)).by_few == "3 of 9 records are unique by one of these columns."
+
+
+def test_a_population_counts_for_journalists_and_marketers() -> None:
+    rng = np.random.default_rng(3)
+    everyone = people(900)
+    sample = everyone.take(np.sort(rng.choice(900, 120, replace=False)))
+    recipe = {"quasi": ["age", "pay"], "k": 4, "require": {"k_map": 2, "exchangeability": 1}}
+    done = shoal.protect(sample.select(["age", "pay", "ill"]), recipe, population=everyone)
+    assert done.run is not None
+    run = measured(done.run)
+    k_map = next(f for f in done.audit.findings if f.model == "k_map")
+    average = 100 * dict(k_map.found)["average_risk"]
+    journalist = run.readings.reading("journalist_risk")
+    assert journalist.value == pytest.approx(100 / k_map.achieved)
+    assert dict(journalist.parts)["average"] == pytest.approx(average)
+    assert run.readings["marketer_risk"] == pytest.approx(average)
+    assert "nearest released combination" in journalist.note
+    page = Html().render(run)
+    said = section(page, "learn")
+    assert re.search(r"Journalist .*? counted in the population, .*? combination [\d.]+ % 50 % [\d.]+ % –", said)
+    assert "In the population of 900, someone who does not know who is in the table" in said
+    assert "the ceiling 1/k is 50 %" in said
+    facts = dict(re.findall(r"<dt>([^<]*)</dt><dd>([^<]*)<small>", page))
+    assert facts["k found"] == "4"  # neither the people in the population nor the replays

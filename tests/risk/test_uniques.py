@@ -41,6 +41,37 @@ def test_minimal_uniques_equal_the_transcription(rows: list[tuple[int, ...]], la
     assert found.special <= found.unique
 
 
+def test_dis_suda_by_hand() -> None:
+    table = pa.table({"a": [9, 1, 1, 1, 1, 1, 1, 1], "b": [1, 1, 1, 1, 2, 2, 2, 2], "c": [1, 1, 1, 2, 1, 1, 2, 2]})
+    table = table.append_column("d", pa.array([1, 1, 1, 1, 1, 1, 1, 1]))
+    parts = dict(shoal.compare(table, table, list("abcd"), set={"sampling_fraction": 0.5}).reading("suda").parts)
+    # n1 = 2 (rows 0 and 3), n2 = 3 pairs; DIS = 0.5·2 / (0.5·2 + 2·0.5·3) = 1/4, so n1/DIS − n1 = 6
+    # scores: row 0 by {a}: 3·2·1 = 6; row 3 by {b, c}: 2·1 = 2; Q = 1.2
+    first, second = 6**1.2, 2**1.2
+    shared = 1 / first + 1 / second
+    risks = [1 / (1 + 6 / (one * shared)) for one in (first, second)]
+    assert parts["DIS"] == pytest.approx(25)
+    assert parts["highest DIS-SUDA"] == pytest.approx(100 * max(risks))
+    assert parts["mean DIS-SUDA of uniques"] == pytest.approx(50 * sum(risks))
+    assert parts["sampling fraction"] == 50
+
+
+def test_the_sampling_fraction_comes_from_the_weights() -> None:
+    table = people()
+    parts = dict(shoal.compare(table, table, recipe={"quasi": ["age", "town"], "weight": "w"}).reading("suda").parts)
+    weights = np.maximum(table["w"].to_numpy(), 1)
+    assert parts["sampling fraction"] == pytest.approx(100 * len(weights) / weights.sum())
+    assert 0 < parts["mean DIS-SUDA of uniques"] <= parts["highest DIS-SUDA"] <= 100
+
+
+@given(rows=tables)
+def test_uniques_and_pairs_equal_their_counts(rows: list[tuple[int, ...]]) -> None:
+    found = minimal_uniques([np.array(column) for column in zip(*rows, strict=True)], 2)
+    sizes = oracle["class_sizes"](rows)
+    assert found.alone.tolist() == [size == 1 for size in sizes]
+    assert 2 * found.pairs == sizes.count(2)
+
+
 def test_codes_too_sparse_to_count_are_sorted() -> None:
     rng = np.random.default_rng(1)
     columns = [rng.integers(0, 10**6, 300) * 7 for _ in range(3)]

@@ -191,5 +191,4 @@ def _as_json(output: str, recipe: Recipe, done: Protected) -> dict[str, Any]:
         **({"note": done.partition.note} if done.partition.note else {}),
         **({"notes": list(done.notes)} if done.notes else {}),
         **certificate,
-        **({"notes": list(done.notes)} if done.notes else {}),
     }

@@ -19,7 +19,7 @@ font-family:system-ui,-apple-system,'Segoe UI',sans-serif;font-size:13px;line-he
 .shoal-card .head{font-size:15px;font-weight:600}
 .shoal-card .badge{font-size:12px;font-weight:600;border-radius:10px;padding:1px 9px;margin-left:8px;color:#fff}
 .shoal-card .good{background:#1d7f5f}.shoal-card .bad{background:#c2334a}.shoal-card .plain{background:#5b7690}
-.shoal-card p{margin:4px 0}
+.shoal-card p{margin:4px 0}.shoal-card ul{margin:4px 0;padding-left:20px}
 .shoal-card dl{display:flex;flex-wrap:wrap;gap:4px 26px;margin:8px 0}
 .shoal-card dl div{display:block}
 .shoal-card dt{opacity:.7;font-size:12px;font-weight:400}
@@ -63,6 +63,8 @@ class Card:
         The kind of result.
     lead
         The result in a sentence or two.
+    learns
+        What an attacker could learn, a sentence each: the worst case first.
     verdict, good
         A word beside the title, and whether it is good news; None: neither good nor bad.
     facts
@@ -83,6 +85,7 @@ class Card:
     facts: tuple[tuple[str, str], ...] = ()
     grids: tuple[Grid, ...] = ()
     notes: tuple[str, ...] = ()
+    learns: tuple[str, ...] = ()
 
     def text(self) -> str:
         """Return the card in one line."""
@@ -95,10 +98,16 @@ class Card:
         facts = "".join(f"<div><dt>{_text(name)}</dt><dd>{_text(said)}</dd></div>" for name, said in self.facts)
         return (
             f'{_STYLE}<div class="shoal-card"><div class="head">{_text(self.title)}{badge}</div>'
-            f"<p>{_text(self.lead)}</p>{f'<dl>{facts}</dl>' if facts else ''}"
+            f"<p>{_text(self.lead)}</p>{f'<dl>{facts}</dl>' if facts else ''}{self._learns()}"
             f"{''.join(grid.html() for grid in self.grids)}"
             f"{''.join(f'<p class=note>{_text(note)}</p>' for note in self.notes)}</div>"
         )
+
+    def _learns(self) -> str:
+        if not self.learns:
+            return ""
+        said = "".join(f"<li>{_text(sentence)}</li>" for sentence in self.learns)
+        return f"<p><b>What an attacker could learn</b></p><ul>{said}</ul>"
 
 
 class Shown:

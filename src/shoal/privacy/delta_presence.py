@@ -11,7 +11,7 @@ import numpy as np
 
 from shoal.parameters import Checked, Param
 from shoal.privacy.counting.numbers import rounded, written
-from shoal.privacy.counting.population import NEAREST, Belonging, belonging
+from shoal.privacy.counting.population import NEAREST, Belonging, belonging, strata_of
 from shoal.types import Finding, Release, TableModel
 
 _WORST = 5
@@ -64,10 +64,10 @@ class DeltaPresence(Checked, TableModel):
 
     def audit(self, release: Release, attributes: Sequence[str]) -> Finding:
         """Find the largest and the smallest share of a combination's population that is in the table."""
-        names = tuple(attributes)
+        names = (*attributes, *strata_of(release, attributes))
         if release.population is None:
             return self.finding(names, 1.0, self.delta, 0, holds=self.delta is None, note="no population was given")
-        found = belonging(release, names)
+        found = belonging(release, attributes)
         shares = _shares(found)
         most, least = max(shares, default=Fraction(0)), min(shares, default=Fraction(0))
         lacking = int((found.released > found.population).sum())

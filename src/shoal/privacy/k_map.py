@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from shoal.parameters import Checked, Param
-from shoal.privacy.counting.population import NEAREST, belonging
+from shoal.privacy.counting.population import NEAREST, belonging, strata_of
 from shoal.types import Finding, Release, TableModel
 
 _WORST = 5
@@ -22,10 +22,13 @@ class KMap(Checked, TableModel):
     A release satisfies k-map if at least k people of the population match every released combination of
     quasi-identifiers. The attacker is one who does not know who was sampled, and looks for a released record in the
     population. Each population record belongs to the nearest combination, as in
-    :func:`~shoal.privacy.counting.population.belonging`. Every row of the population file counts as one person.
+    :func:`~shoal.privacy.counting.population.belonging`, and with strata to the nearest of its own stratum. Every row
+    of the population file counts as one person.
 
     **Guarantee.** `achieved` is the smallest number of population records of a combination; it is counted.
     ``population`` is the number of all of them, and ``exact`` of those with exactly the values of their combination.
+    ``average_risk`` is the journalist's risk on average: the mean of 1 divided by that number, over released records.
+    At worst it is 1 divided by `achieved`.
     Without a population `achieved` is 0, and nothing that is required holds.
 
     **Complexity.** O((n + m) log m) for n population records and m combinations of few attributes.
@@ -58,12 +61,14 @@ class KMap(Checked, TableModel):
 
     def audit(self, release: Release, attributes: Sequence[str]) -> Finding:
         """Find the smallest number of population records that belong to a combination."""
-        names = tuple(attributes)
+        names = (*attributes, *strata_of(release, attributes))
         if release.population is None:
             return self.finding(names, 0, self.k_map, 0, holds=self.k_map is None, note="no population was given")
-        found = belonging(release, names)
+        found = belonging(release, attributes)
         achieved = int(found.population.min(initial=release.population.num_rows))
         order = np.lexsort((found.number, found.population))[:_WORST]
         worst = tuple((int(found.number[i]), int(found.population[i])) for i in order)
-        about = (("population", release.population.num_rows), ("exact", found.exact))
-        return self.finding(names, achieved, self.k_map, len(found.population), worst, note=NEAREST, found=about)
+        about = [("population", release.population.num_rows), ("exact", found.exact)]
+        about += [("outside", found.outside)] if len(names) > len(attributes) else []
+        about += [("average_risk", found.average_risk)]
+        return self.finding(names, achieved, self.k_map, len(found.population), worst, note=NEAREST, found=tuple(about))

@@ -230,8 +230,10 @@ def _over_all(account: Run, asked: list[Finding]) -> Finding:
 
 
 def _asked(account: Run) -> list[Finding]:
-    asked = [f for f in account.audit.findings if f.required is not None and f.confidential is None]
-    return [f for f in asked if f.model != "dominance"]
+    """Return the required findings about class sizes or noise."""
+    from shoal.report.sections.sentences import about_classes
+
+    return about_classes(f for f in account.audit.findings if f.required is not None and f.confidential is None)
 
 
 def notes(account: Run) -> list[str]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from abc import abstractmethod
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.risk._attacker import classes_of, joined
-from shoal.types import Comparison, some_of, sort_keys
+from shoal.types import Comparison, Measure, Reading, some_of, sort_keys
+
+NEAREST = "Population records belong to the nearest released combination"  #: how they were counted, in words
 
 
 class ClassRisks(NamedTuple):
@@ -35,6 +38,25 @@ class ClassRisks(NamedTuple):
         )
 
 
+class ClassRiskMeasure(Measure):
+    """Base of the measures of an attacker who knows all attributes of everyone: a risk for each class, in percent."""
+
+    exchangeable: ClassVar[bool] = True
+    whole_table: ClassVar[bool] = True
+    unit: ClassVar[str] = "%"
+    range: ClassVar[tuple[float, float]] = (0.0, 100.0)
+
+    def measure(self, comparison: Comparison) -> Reading:
+        """Measure the risk of a masked table and of its original."""
+        if not len(comparison):
+            return self.undefined("there are no records")
+        return self.of_classes(comparison)
+
+    @abstractmethod
+    def of_classes(self, comparison: Comparison) -> Reading:
+        """Measure the risk of a table with at least one record."""
+
+
 def class_risks(classes: NDArray[np.int64], people: NDArray[np.int64] | None = None) -> ClassRisks:
     """Return the risks of the classes of some records.
 
@@ -56,6 +78,25 @@ def class_risks(classes: NDArray[np.int64], people: NDArray[np.int64] | None = N
 def released_risks(comparison: Comparison) -> ClassRisks:
     """Return the risks of the masked records that are equal in all attributes."""
     return class_risks(classes_of(comparison), comparison.people)
+
+
+def population_risks(comparison: Comparison) -> ClassRisks:
+    """Return the risks of the masked records in the population; `comparison.population` must be given.
+
+    A member's risk is 1 divided by the population records of its combination; it is certain if there is none.
+
+    >>> x = np.array([[1.0], [1.0], [4.0]])
+    >>> population_risks(Comparison(x, x, ("x",), population=np.array([5, 5, 2])))[:2]
+    (50.0, 30.0)
+    """
+    assert comparison.population is not None
+    people = np.arange(len(comparison)) if comparison.people is None else comparison.people
+    member = classes_of(comparison) * (int(people.max()) + 1) + people
+    there = comparison.population[np.unique(member, return_index=True)[1]]
+    counts, often = np.unique(np.maximum(there, 1), return_counts=True)  # ascending, so that no order of rows matters
+    at = 100.0 * int(often[0]) / len(there)
+    average = 100.0 * float((often / counts).sum()) / len(there)
+    return ClassRisks(100.0 / int(counts[0]), average, at, at if counts[0] == 1 else 0.0)
 
 
 def original_risks(comparison: Comparison) -> ClassRisks:

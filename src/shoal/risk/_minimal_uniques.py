@@ -25,9 +25,11 @@ class MinimalUniques(NamedTuple):
     attributes: int
     searched: int  #: sets of up to this many attributes were searched
     unique: int  #: records that are unique in all attributes
+    pairs: int  #: combinations of all attributes that exactly two records have
     special: int  #: records that are unique in a searched set of fewer attributes
     by_size: tuple[int, ...]  #: of these, records whose smallest such set has 1, 2, … attributes
     score: NDArray[np.float64]  #: of each record: the sum over its sets of k attributes of (A−k)·(A−k−1) … (A−M)
+    alone: NDArray[np.bool_]  #: of each record: whether it is unique in all attributes
     shares: tuple[float, ...]  #: for each attribute the share of all scores that sets with it have
 
 
@@ -76,7 +78,8 @@ def minimal_uniques(columns: Sequence[Codes], largest: int, budget: int = BUDGET
     by_size = tuple(int((smallest == size).sum()) for size in range(1, searched + 1))
     whole = float(score.sum())
     shares = tuple(float(total / whole) if whole else 0.0 for total in totals)
-    return MinimalUniques(n, count, searched, _alone(columns), sum(by_size), by_size, score, shares)
+    alone, pairs = _in_all(columns)
+    return MinimalUniques(n, count, searched, int(alone.sum()), pairs, sum(by_size), by_size, score, alone, shares)
 
 
 def _unique_in(columns: Sequence[Codes], size: int) -> Iterator[tuple[tuple[int, ...], NDArray[np.bool_]]]:
@@ -112,13 +115,13 @@ def _split(groups: Codes, count: int) -> tuple[NDArray[np.bool_], Codes, int]:
     return kept, numbers[groups[kept]], int(shared.sum())
 
 
-def _alone(columns: Sequence[Codes]) -> int:
-    """Return the number of records that are unique in all columns."""
-    groups, count, alone = np.zeros(len(columns[0]), np.int64), 1, 0
-    rows = np.arange(len(groups))
+def _in_all(columns: Sequence[Codes]) -> tuple[NDArray[np.bool_], int]:
+    """Tell which records are unique in all columns, and return the number of combinations that two records have."""
+    groups, count = np.zeros(len(columns[0]), np.int64), 1
+    alone, rows = np.zeros(len(groups), np.bool_), np.arange(len(groups))
     for column in columns:
         card = int(column.max(initial=0)) + 1
         kept, groups, count = _split(groups * card + column[rows], count * card)
-        alone += int((~kept).sum())
+        alone[rows[~kept]] = True
         rows = rows[kept]
-    return alone
+    return alone, int((np.bincount(groups) == 2).sum())

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
-from shoal.risk._class_risks import original_risks, released_risks
-from shoal.types import Comparison, Measure, Reading
+from shoal.risk._class_risks import ClassRiskMeasure, original_risks, released_risks
+from shoal.types import Comparison, Reading
 
 
 @dataclass(frozen=True)
-class ProsecutorRisk(Measure):
+class ProsecutorRisk(ClassRiskMeasure):
     """Highest re-identification risk of a released record in percent: 100 divided by the size of the smallest class.
 
     The prosecutor looks for one person, knows that the person is in the table, and knows all compared attributes. The
@@ -33,15 +32,8 @@ class ProsecutorRisk(Measure):
     40.0
     """
 
-    exchangeable: ClassVar[bool] = True
-    whole_table: ClassVar[bool] = True
-    unit: ClassVar[str] = "%"
-    range: ClassVar[tuple[float, float]] = (0.0, 100.0)
-
-    def measure(self, comparison: Comparison) -> Reading:
+    def of_classes(self, comparison: Comparison) -> Reading:
         """Measure the risk of a masked table and of its original."""
-        if not len(comparison):
-            return self.undefined("there are no records")
         released, original = released_risks(comparison), original_risks(comparison)
         parts = (*released.parts(), *original.parts("original, "))
         return self.reading(released.highest, comparison.attributes, parts)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from shoal.display.card import Card, Grid
 from shoal.display.words import counted, figure, named, short
+from shoal.types.disclosure import sentences_of
 
 if TYPE_CHECKING:
     from shoal.types.attack import Attempts
@@ -19,6 +20,11 @@ if TYPE_CHECKING:
     from shoal.types.table import Schema
     from shoal.types.verification import Verification
 
+_MEASURES = "Command shoal list measures says what each measure is."
+_READ = (
+    "Loss is the share of the variation of the quasi-identifiers that is lost, risk the share of records that an "
+    "attacker links correctly by distance: less is better for both."
+)
 _FEW = 3  # readings that a line of text holds
 
 
@@ -34,6 +40,7 @@ def audit_card(audit: Audit) -> Card:
         facts=(("records", f"{audit.records:,}"), ("classes", f"{classes:,}"), ("k", f"{k:,g}")),
         grids=(findings_grid(audit.findings),),
         notes=audit.warnings,
+        learns=sentences_of(audit, spell=short),
     )
 
 
@@ -75,7 +82,7 @@ def readings_card(readings: Readings) -> Card:
     notes = [f"{one.name}: {one.note.rstrip('.')}." for one in readings.readings if one.note]
     sample = () if readings.sample is None else (readings.sample.sentence,)
     lead = f"{shown}{rest}." if known else "no measure was read."
-    return Card("Readings", lead, grids=(readings_grid(known),), notes=(*notes, *sample))
+    return Card("Readings", lead, grids=(readings_grid(known),), notes=(*notes, *sample, _MEASURES))
 
 
 def readings_grid(readings: Iterable[Reading]) -> Grid:
@@ -113,7 +120,7 @@ def explored_card(found: Explored) -> Card:
         *((best.name, True) if best else ("no recommendation", False)),
         facts=tuple(facts),
         grids=(_settings_grid(found, shown),),
-        notes=(found.reason, *found.notes),
+        notes=(found.reason, *found.notes, *(() if found.target or found.epsilon is not None else (_READ,))),
     )
 
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from shoal.types.release import Audit, Finding
 
 _COLUMNS = 8  # maximum number of confidential columns with a sentence
+_NEAREST = "Population records belong to the nearest released combination"
 _VALUES = "p_sensitivity"  # the model that counts the distinct values of each class
 
 
@@ -25,7 +26,8 @@ def sentences_of(audit: Audit, *, where: bool = True, spell: Callable[[str], str
     that differ only in which member of a class a row belongs to have the same sentences.
     """
     shown = audit if spell is str else _spelled(audit, spell)
-    return tuple(sentence for sentence in (_identity(shown, where=where), *_values(shown)) if sentence)
+    said = (_identity(shown, where=where), *_in_population(shown), *_values(shown))
+    return tuple(sentence for sentence in said if sentence)
 
 
 def _spelled(audit: Audit, spell: Callable[[str], str]) -> Audit:
@@ -92,6 +94,38 @@ def _identity(audit: Audit, *, where: bool) -> str:
         else f"the records of {k:,} subjects that match: {chance} if each is equally likely."
     )
     return f"Worst case: {knows} is left with {found} {f'This is so for {rare}. ' if where else ''}{average}"
+
+
+def in_population(audit: Audit) -> tuple[Finding, float] | None:
+    """Return the finding of people in the population, and the average risk there; None: no population was given."""
+    found = next((f for f in audit.findings if f.model == "k_map" and f.classes), None)
+    return None if found is None else (found, dict(found.found)["average_risk"])
+
+
+def _in_population(audit: Audit) -> list[str]:
+    """Say how likely someone finds the person of a record in the population, and learns who of it is in the table."""
+    people = in_population(audit)
+    if people is None or audit.link is not None or smallest_classes(audit) is None:
+        return []
+    found, average = people
+    fewest, everyone = int(found.achieved), int(dict(found.found)["population"])
+    ceiling = "" if found.required is None else f"; the ceiling 1/k is {share(1, max(found.required, 1))}"
+    looks = f"In the population of {everyone:,}, someone who does not know who is in the table and looks for the person"
+    match = (
+        f"is left with {fewest:,} people at worst, a chance of 1 in {fewest:,} ({share(1, fewest)}{ceiling})"
+        if fewest > 1
+        else f"is left with {'one person' if fewest else 'no one else'} at worst (100 %{ceiling})"
+    )
+    said = [f"{looks} of a record {match}. On average the chance is {share(average, 1)}. {_NEAREST}."]
+    presence = next((f for f in audit.findings if f.model == "delta_presence" and f.classes), None)
+    if presence is not None:
+        allowed = "" if presence.required is None else f" ({share(presence.required, 1)} was allowed)"
+        said.append(
+            f"At worst {share(min(presence.achieved, 1), 1)} of the people of a combination are in the table{allowed}: "
+            f"that is the chance that someone who knows a person's {_named(presence.attributes)} is right in saying "
+            "that the person is in it."
+        )
+    return said
 
 
 def _unpromised(audit: Audit) -> str:

@@ -219,6 +219,8 @@ class Comparison:
         Sampling weights of the original records; None: not known.
     people
         For each record the number of its person, or of its group such as a household, if k counts them; None: records.
+    population
+        For each record the number of population records that belong to its masked values; None: not known.
     """
 
     original: NDArray[np.float64] | Coded = field(repr=False)
@@ -235,6 +237,7 @@ class Comparison:
     weights: Pair | None = field(default=None, repr=False)
     sampling: NDArray[np.float64] | None = field(default=None, repr=False)
     people: NDArray[np.int64] | None = field(default=None, repr=False)
+    population: NDArray[np.int64] | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return len(self.original)
@@ -287,6 +290,7 @@ class Comparison:
             weights=None if self.weights is None else Pair(*(w[order] for w in self.weights)),
             sampling=None if self.sampling is None else self.sampling[order],
             people=None if self.people is None else self.people[order],
+            population=None if self.population is None else self.population[order],
         )
 
     @cached_property

@@ -127,7 +127,7 @@ def _of_population(release: Release, promise: Promise) -> list[Finding]:
     models = of_population_in(promise.population, given=release.population is not None)
     if not models:
         return []
-    return findings_of(with_values(release, promise.quasi), promise.quasi, models, ())
+    return findings_of(with_values(release, (*promise.quasi, *promise.strata)), promise.quasi, models, ())
 
 
 def attacker_of(release: Release, promise: Promise) -> Attacker | None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shoal.display.card import Card
-from shoal.display.words import counted, figure
+from shoal.display.words import counted, figure, short
 from shoal.flow.plan.release_traits import covers_originals
 from shoal.types.cards import findings_grid, readings_grid, requirements_in_words, schema_grid, verdict_of
+from shoal.types.disclosure import sentences_of
 
 if TYPE_CHECKING:
     from shoal.flow.protect.protect import Protected
@@ -36,4 +37,5 @@ def protected_card(done: Protected) -> Card:
         ),
         grids=(findings_grid(asked), readings_grid(losses), schema_grid(done.schema)),
         notes=(*(() if audit.attacker is None else (audit.attacker.sentence,)), *audit.warnings, *done.notes, *left),
+        learns=sentences_of(audit, spell=short),
     )

@@ -48,7 +48,7 @@ from shoal.flow.protect.row_order import RowOrder, order_rows
 from shoal.flow.protect.time import time_of
 from shoal.flow.stages.batches import files_of
 from shoal.flow.stages.population import read_population
-from shoal.flow.stages.values import told_apart
+from shoal.flow.stages.values import told_apart, with_values
 from shoal.flow.stages.write import open_sink, part_suffix, writes_folder
 from shoal.locations import Place, beside, path_or_none
 from shoal.memory import ceiling
@@ -334,7 +334,8 @@ def protect_frame(
     leaving = _as_handed_over(release, native)
     if release.apart is not None:
         leaving = replace(leaving, apart=replace(release.apart, data=FrameSource().read(second)[0]))
-    audit = gate(replace(leaving, population=people), promise_of(recipe, run.partition))
+    seen = with_people(leaving, people, recipe)
+    audit = gate(seen, promise_of(recipe, run.partition))
     check_recoded(leaving, recipe.recode, table.schema, as_written=plan.release.as_written)
     about = check_metadata(data.schema, leaving, keep=keep_metadata, whole=whole_lists(recipe, table))
     attempts = attack_release(table, leaving, recipe.to_dict(), keep_metadata=keep_metadata)
@@ -342,7 +343,7 @@ def protect_frame(
     control = () if held is None else (held.note("the attribute holdout of the result"),)
     notes = (*recipe.notes, *((note,) if note else ()), *ordered, *about, *control)
     run = replace(run, checked=audit, left_out=kept.left_out, suppressed=kept.suppressed)
-    run = replace(run, notes=notes, attempts=attempts)
+    run = replace(run, notes=notes, attempts=attempts, compared=in_population(run, seen))
     receipt = _receipt(run, plan, table, order, lambda: of_table(given), held)
     proof = partial(Proof.of_frame, leaving, receipt)
     outside = None if held is None else FrameSink().rows(whole, held.rows)
@@ -364,15 +365,27 @@ def people_for(population: Any, recipe: Recipe, table: Table) -> pa.Table | None
             f"Recipe: a population is not possible with recode of quasi-identifiers, got {listing(recoded)}: its "
             "values are not recoded. Leave out one of them, or audit the output with a population that is recoded."
         )
-    if recipe.strata:
-        raise ParameterError(
-            f"Recipe: a population is not possible with strata, got {listing(recipe.strata)}: they are released, and "
-            "people are counted by quasi-identifiers only. Make strata quasi-identifiers, or leave out the population."
-        )
     people = read_population(population, recipe.text)
     if recipe.counted is None:
         people.refuse_smaller_than(len(table))
-    return people.parsed(table.schema, recipe.quasi)
+    return people.parsed(table.schema, (*recipe.quasi, *recipe.strata))
+
+
+def with_people(release: Release, people: pa.Table | None, recipe: Recipe) -> Release:
+    """Return a release with the population that it is audited against, and its columns parsed to find the nearest."""
+    if people is None:
+        return release
+    return with_values(replace(release, population=people), (*recipe.quasi, *recipe.strata))
+
+
+def in_population(run: Run, release: Release) -> Callable[[], Comparison]:
+    """Return the comparison of a run with the population that its release was audited against, if there is one."""
+    if release.population is None:
+        return run.compared
+    from shoal.privacy.counting.population import of_records
+
+    counts, earlier = of_records(release, run.schema.names(Role.QUASI)), run.compared
+    return lambda: replace(earlier(), population=counts)
 
 
 def _as_handed_over(release: Release, native: Any) -> Release:
@@ -508,7 +521,8 @@ def protect_file(
         release = _written(release, sink, target, hidden)
         progress.stage("Audit")
         leaving = _read_back(release, hidden)
-        audit = gate(replace(leaving, population=people), promise_of(recipe, run.partition))
+        seen = with_people(leaving, people, recipe)
+        audit = gate(seen, promise_of(recipe, run.partition))
         check_recoded(leaving, recipe.recode, table.schema, as_written=plan.release.as_written)
         about = check_metadata(whole.as_read.data.schema, leaving, hidden, keep=keep_metadata, whole=lists)
         attempts = attack_release(table, leaving, recipe.to_dict(), notes_in(hidden), keep_metadata=keep_metadata)
@@ -522,6 +536,7 @@ def protect_file(
             attempts=attempts,
             source=source.name,
             target=target.name,
+            compared=in_population(run, seen),
         )
         receipt = _receipt(run, plan, table, order, lambda: digest_at(source.at, whole.as_read.data), held)
         files = tuple(zip((target.name, "" if second is None else second.name), hidden, strict=False))

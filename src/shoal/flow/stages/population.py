@@ -26,17 +26,18 @@ class Population:
         """Return the number of records."""
         return int(self.data.num_rows)
 
-    def parsed(self, schema: Schema, quasi: Sequence[str]) -> pa.Table:
-        """Return the quasi-identifiers of the population, parsed by the kinds of the table that is audited."""
-        if lacking := [name for name in quasi if name not in self.data.column_names]:
+    def parsed(self, schema: Schema, names: Sequence[str]) -> pa.Table:
+        """Return quasi-identifiers and strata of the population, parsed by the kinds of the table that is audited."""
+        if lacking := [name for name in names if name not in self.data.column_names]:
             raise SchemaError(
-                f"Population: must have every quasi-identifier, {listing([repr(name) for name in lacking])} "
-                f"{'is' if len(lacking) == 1 else 'are'} missing. Give a file that has them, or leave out --population."
+                "Population: must have every quasi-identifier and stratum, "
+                f"{listing([repr(name) for name in lacking])} {'is' if len(lacking) == 1 else 'are'} missing. Give "
+                "a file that has them, or leave out --population."
             )
-        columns = Schema(tuple(schema[name] for name in quasi))
-        table = Table(self.data.select(list(quasi)), columns, self.dialect)
+        columns = Schema(tuple(schema[name] for name in names))
+        table = Table(self.data.select(list(names)), columns, self.dialect)
         found, faults = {}, []
-        for name in quasi:
+        for name in names:
             try:
                 found[name] = as_values(name, table)
             except DataError as error:

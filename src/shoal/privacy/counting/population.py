@@ -1,12 +1,14 @@
-"""Population records by released combination: each belongs to the nearest one.
+"""Population records by released combination: each belongs to the nearest one of its stratum.
 
 Released values are means, so that people of the population seldom have exactly these values. An attacker who looks for
-someone takes the nearest combination, and so does the count.
+someone takes the nearest combination, and so does the count. Strata are released unchanged, so that it is one of the
+person's own stratum.
 """
 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -18,7 +20,7 @@ from shoal.errors import DataError
 from shoal.privacy.counting.classes import classes_of, comparable, people_of
 from shoal.privacy.counting.nearest import Axis, nearest
 from shoal.privacy.counting.values import normal
-from shoal.types import Column, Kind, Release, called
+from shoal.types import Column, Kind, Release, Role, called
 
 NEAREST = "population records belong to the nearest released combination"  #: how they were counted, in words
 _NUMERIC = (Kind.CONTINUOUS, Kind.INTEGER, Kind.DATETIME)
@@ -41,6 +43,8 @@ class Belonging(NamedTuple):
         For each combination, the number of its first class by first rows, which is the name that a user sees.
     exact
         Number of population records that have exactly the values of their combination.
+    outside
+        Number of population records that belong to no combination, because nothing was released of their stratum.
     """
 
     population: NDArray[np.int64]
@@ -48,6 +52,21 @@ class Belonging(NamedTuple):
     combination: NDArray[np.int64]
     number: NDArray[np.int64]
     exact: int
+    outside: int
+
+    @property
+    def average_risk(self) -> float:
+        """The mean of 1 divided by the population records of a combination, over released records or subjects.
+
+        A combination that no population record belongs to counts as one with a single record.
+        """
+        shares = (self.released / np.maximum(self.population, 1)).tolist()
+        return math.fsum(shares) / max(int(self.released.sum()), 1)
+
+
+def strata_of(release: Release, attributes: Sequence[str]) -> tuple[str, ...]:
+    """Return the strata of a release, which population records share with their combination."""
+    return tuple(name for name in release.schema.names(Role.STRATA) if name not in attributes)
 
 
 def belonging(release: Release, attributes: Sequence[str]) -> Belonging:
@@ -56,7 +75,8 @@ def belonging(release: Release, attributes: Sequence[str]) -> Belonging:
     The distance of two values is: of numbers and dates, their difference over the range of both tables; of ordinal
     values, the same of their ranks; of nominal values 1, or with a taxonomy the height of their lowest common ancestor
     over the height of the tree; of a missing value 1 from all others. Squares are added. Of several nearest
-    combinations the first counts, by their values, so that no order of rows matters. Computed once per release.
+    combinations the first counts, by their values, so that no order of rows matters. With strata, only combinations of
+    a record's own stratum are considered. Computed once per release.
 
     >>> from shoal.types import Role, Schema
     >>> schema = Schema((Column("age", Role.QUASI, Kind.INTEGER),))
@@ -72,24 +92,72 @@ def belonging(release: Release, attributes: Sequence[str]) -> Belonging:
     return found
 
 
+def of_records(release: Release, attributes: Sequence[str]) -> NDArray[np.int64]:
+    """Return for each released record the number of population records of its combination."""
+    found, classes = belonging(release, attributes), classes_of(release, _seen(release, attributes))
+    counts = np.empty(release.data.num_rows, np.int64)
+    counts[classes.rows] = np.repeat(found.population[found.combination], classes.sizes)
+    return counts
+
+
+def _seen(release: Release, attributes: Sequence[str]) -> tuple[str, ...]:
+    return (*attributes, *strata_of(release, attributes))
+
+
 def _counted(release: Release, attributes: Sequence[str]) -> Belonging:
     people = release.population
     assert people is not None
-    classes = classes_of(release, attributes)
+    classes = classes_of(release, _seen(release, attributes))
     first = pa.array(classes.rows[classes.begins])
+    strata = _strata(release, first, people, strata_of(release, attributes))
     pairs = [placed(release.schema[name], release.values(name).take(first), people.column(name)) for name in attributes]
     axes = [axis for _, _, axis in pairs]
-    here = _distinct([values for values, _, _ in pairs], len(first))
-    there = _distinct([values for _, values, _ in pairs], people.num_rows)
-    best, apart = nearest(there.rows, here.rows, axes)
+    here = _distinct([strata[0], *(values for values, _, _ in pairs)], len(first))
+    there = _distinct([strata[1], *(values for _, values, _ in pairs)], people.num_rows)
+    best, apart = _nearest(there.rows, here.rows, axes)
     often = np.bincount(there.numbers, minlength=len(there.rows))
     counts = np.zeros(len(here.rows), np.int64)
-    np.add.at(counts, best, often)
+    inside = best >= 0
+    np.add.at(counts, best[inside], often[inside])
     owner = np.empty(release.data.num_rows, np.int64)
     owner[classes.rows] = np.repeat(here.numbers, classes.sizes)
     number = np.full(len(counts), len(classes.sizes))
     np.minimum.at(number, here.numbers, classes.numbers())
-    return Belonging(counts, _released(release, owner), here.numbers, number, int(often[apart == 0.0].sum()))
+    exact, outside = int(often[apart == 0.0].sum()), int(often[~inside].sum())
+    return Belonging(counts, _released(release, owner), here.numbers, number, exact, outside)
+
+
+def _nearest(
+    there: NDArray[np.float64], here: NDArray[np.float64], axes: Sequence[Axis]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the nearest row of the same stratum, the first column, and its distance; −1 if the stratum has none."""
+    best, apart = np.full(len(there), -1), np.full(len(there), np.inf)
+    for stratum in np.unique(here[:, 0]):
+        own, others = (slice(*np.searchsorted(rows[:, 0], [stratum, stratum + 1])) for rows in (here, there))
+        if others.start < others.stop:
+            found, apart[others] = nearest(there[others, 1:], here[own, 1:], axes)
+            best[others] = found + own.start
+    return best, apart
+
+
+def _strata(
+    release: Release, first: pa.Array, people: pa.Table, names: Sequence[str]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Number the strata of some released rows and of all population records; equal values share a number."""
+    count = len(first)
+    codes = np.zeros(count + people.num_rows, np.int64)
+    for name in names:
+        one, other = comparable(name, release.values(name).take(first)), comparable(name, people.column(name))
+        if one.type != other.type and release.schema[name].kind in _NUMERIC:
+            both = np.concatenate([_numbers(name, one), _numbers(name, other)])
+        else:
+            (own, at), (there, where) = _names(name, one), _names(name, other)
+            number = {value: code for code, value in enumerate(dict.fromkeys([*own, *there]))}
+            table = [np.array([*(number[value] for value in values), len(number)]) for values in (own, there)]
+            both = np.concatenate([table[0][at], table[1][where]])
+        found = np.unique(both, return_inverse=True)[1].reshape(-1)
+        codes = np.unique(codes * (int(found.max(initial=0)) + 1) + found, return_inverse=True)[1].reshape(-1)
+    return codes[:count].astype(np.float64), codes[count:].astype(np.float64)
 
 
 def _released(release: Release, owner: NDArray[np.int64]) -> NDArray[np.int64]:

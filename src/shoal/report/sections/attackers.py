@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from shoal.report.charts.numbers import number
 from shoal.types import Reading, Run
-from shoal.types.disclosure import share
+from shoal.types.disclosure import in_population, share
 
 #: Measure, name, and what this attacker knows.
 _ATTACKERS = (
     ("prosecutor_risk", "Prosecutor", "knows that a person is in the table, and looks for this person"),
-    (
-        "journalist_risk",
-        "Journalist",
-        "looks for anyone, and does not know who is in the table; as no table of the population is given, the same",
-    ),
+    ("journalist_risk", "Journalist", "looks for anyone, and does not know who is in the table"),
     ("marketer_risk", "Marketer", "links everyone, and does not mind wrong links"),
 )
+
+
+_NO_POPULATION = "; as no table of the population is given, the same"
+_POPULATION = "; counted in the population, whose records belong to the nearest released combination"
 
 
 class Chances(NamedTuple):
@@ -37,19 +38,32 @@ def attackers(account: Run) -> list[Chances]:
     read = {one.measure: one for one in account.readings.readings if not math.isnan(one.value)}
     k = account.recipe.get("k")
     ceiling = share(1, int(k)) if k and account.audit.overall.required is not None else "–"
+    people = in_population(account.audit)
+    in_all = share(1, people[0].required) if people is not None and people[0].required else "–"
     return [
-        _row(name, knows, read[measure], ceiling)
+        _row(name, knows, read[measure], ceiling, in_all)
         for measure, name, knows in _ATTACKERS
         if measure in read and account.audit.overall.promised
     ]
 
 
-def _row(name: str, knows: str, reading: Reading, ceiling: str) -> Chances:
+def _row(name: str, knows: str, reading: Reading, ceiling: str, in_all: str) -> Chances:
+    """Return the row of an attacker; `in_all` is the ceiling where people of the population are counted."""
     parts = dict(reading.parts)
+    if not any(part.startswith("original") for part in parts):
+        knows, ceiling = f"{knows}{_POPULATION}", in_all
+    elif reading.measure == "journalist_risk":
+        knows += _NO_POPULATION
     if reading.measure == "marketer_risk":  # an expectation over everyone: it has no worst case
-        return Chances(name, knows, "–", ceiling, _percent(reading.value), _percent(parts["original"]))
-    before = f"{_percent(parts['original, highest'])} at worst, {_percent(parts['original, average'])} on average"
+        return Chances(name, knows, "–", ceiling, _percent(reading.value), _before(parts, "original"))
+    worst, average = (_before(parts, f"original, {name}") for name in ("highest", "average"))
+    before = "–" if worst == "–" else f"{worst} at worst, {average} on average".replace(" %", "\N{NO-BREAK SPACE}%")
     return Chances(name, knows, _percent(reading.value), ceiling, _percent(parts["average"]), before)
+
+
+def _before(parts: Mapping[str, float], name: str) -> str:
+    """Return a chance before the release; with a population it is not measured."""
+    return _percent(parts[name]) if name in parts else "–"
 
 
 def before_release(account: Run) -> list[str]:
@@ -63,6 +77,12 @@ def before_release(account: Run) -> list[str]:
         said.append(
             f"In the original, {_percent(parts['sample uniques'])} of the records are unique by all quasi-identifiers, "
             f"and {_percent(suda.value)} already by {few}: these special uniques are the easiest to find."
+        )
+        said.append(
+            f"If {_percent(parts['sampling fraction'])} of the population are in the table, someone who finds exactly "
+            "one match in the original is estimated to have the right person with a chance of "
+            f"{_percent(parts['highest DIS-SUDA'])} at worst and {_percent(parts['mean DIS-SUDA of uniques'])} on "
+            "average (DIS-SUDA)."
         )
     if risk := read.get("individual_risk"):
         parts = dict(risk.parts)

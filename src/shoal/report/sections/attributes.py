@@ -189,7 +189,7 @@ def of_attributes(account: Run, least: int, *, external: bool) -> dict[str, Any]
         "heats": charts,
         "heat_most": number(most, 2),
         "heat_many": len(found.numeric) > _FEW,
-        "heat_words": f"Pearson correlation of each pair of numeric attributes{wide}.",
+        "heat_words": f"Pearson correlation of each pair of numeric attributes{wide}: the paler, the weaker.",
         "strata": [] if external else _strata(found, least),
     }
 
@@ -207,8 +207,9 @@ def _released_only(comparison: Comparison) -> Comparison:
 
 
 _DRAWN = {
-    False: "Original and release in the same bars. The first and last bar include all lower or higher values, and a "
-    "bar of fewer than {least} records is merged with its neighbour, so that no person's value is shown.",
+    False: "Original and release in the same bars: where the line follows them, the distribution is kept. The first "
+    "and last bar include all lower or higher values, and a bar of fewer than {least} records is merged with its "
+    "neighbour, so that no person's value is shown.",
     True: "As released. The first and last bar include all lower or higher values; no bar has fewer than {least} "
     "records.",
 }

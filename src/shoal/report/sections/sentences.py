@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from shoal import registry
@@ -123,6 +123,11 @@ class Verdict(NamedTuple):
         return "bad" if not self.holds else "warn" if self.warnings else "good"
 
 
+def about_classes(findings: Iterable[Finding]) -> list[Finding]:
+    """Return the findings about class sizes or noise: not those of single people, of replays or of a population."""
+    return [f for f in findings if f.model not in ("dominance", "exchangeability", *_OF_POPULATION)]
+
+
 def verdict(account: Run) -> Verdict:
     """Return the finding of the independent audit in a sentence; requirements follow in others."""
     audit = account.audit
@@ -132,7 +137,7 @@ def verdict(account: Run) -> Verdict:
         return Verdict(False, f"The audit did not find what was required: {told}.", (), _CHECKED)
     asked = [f for f in audit.findings if f.required is not None and f.promised]
     of_all = [f for f in asked if f.confidential is None and not _with_strata(account, f)]
-    of_records = [f for f in of_all if f.model not in ("dominance", "exchangeability", *_OF_POPULATION)]
+    of_records = about_classes(of_all)
     of_columns = [f for f in asked if f.confidential is not None]
     lines = [
         f"In {folded(str(f.confidential))}, {_model(f)} was required at {f.levels[0]} and found at {f.levels[1]}."
@@ -169,8 +174,8 @@ def _groups(account: Run) -> str:
 
 
 def _with_strata(account: Run, finding: Finding) -> bool:
-    """Tell whether a finding repeats another one with the strata added."""
-    return bool(set(finding.attributes) & set(account.recipe.get("strata", ())))
+    """Tell whether a finding repeats another one with the strata added; people of a population are counted only so."""
+    return finding.model not in _OF_POPULATION and bool(set(finding.attributes) & set(account.recipe.get("strata", ())))
 
 
 def _model(finding: Finding) -> str:
