@@ -78,6 +78,22 @@ def test_sae_is_mae_summed_and_has_the_papers_sum() -> None:
     assert parts["a"] + parts["b"] == pytest.approx(found["sae"])
 
 
+def test_errors_of_ds17_are_distances_between_records_in_ranges() -> None:
+    before = pa.table({"a": [0.0, 10.0, 5.0, None], "b": [0.0, 0.0, 4.0, 2.0], "c": ["x", "y", "x", "y"]})
+    after = pa.table({"a": [3.0, 10.0, 8.0, 5.0], "b": [1.6, 0.0, 5.6, 2.0], "c": ["y", "y", "x", "x"]})
+    found = shoal.compare(before, after, ["a", "b", "c"])  # distances 0.5, 0 and 0.5; the last record lacks a number
+    read = {name: dict(found.reading(name).parts)["ds17"] for name in ("sse", "mse", "mae")}
+    assert read == pytest.approx({"sse": 0.5, "mse": 0.5 / 3, "mae": 1.0 / 3})
+    assert found.reading("mae").note == "ds17: 1 record was omitted, because a value is missing before or after"
+
+
+def test_errors_of_ds17_need_numbers_and_survive_extremes() -> None:
+    words = pa.table({"c": ["x", "y"]})
+    assert shoal.compare(words, words, ["c"]).reading("mse").parts == ()
+    before, after = pa.table({"a": [-1.5e308, 1.5e308]}), pa.table({"a": [0.0, 0.0]})
+    assert shoal.compare(before, after, ["a"]).reading("mse").parts == (("ds17", 0.25),)
+
+
 CODES = st.lists(st.tuples(st.integers(-1, 4), st.integers(-1, 4)), min_size=1, max_size=30)
 
 

@@ -394,7 +394,7 @@ def _compare_large(original: Place, masked: Place, asked: Compared, text: Mappin
     own, shown = (replace(one, data=data) for one, data in zip(tables, sample[:2], strict=True))
     comparison = _comparison(own, shown, replace(asked, receipt=None))
     found = with_advice(read_measures(comparison, asked.measures), asked.measures)
-    whole = replace(comparison)
+    whole = replace(comparison, numbers={})  # those are of the sample
     whole.cache.update(exact._asdict())
     losses = read_measures(whole, [one for one in asked.measures if one.name() in _EXACT])
     of_all = {one.name: one for one in losses.readings}

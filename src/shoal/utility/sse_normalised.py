@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from shoal.types import Comparison, Measure, Reading
 from shoal.utility._columns import missing, worst
+from shoal.utility._per_record import in_ranges
 
 
 @dataclass(frozen=True)
@@ -55,20 +56,13 @@ def _errors(name: str, comparison: Comparison) -> NDArray[np.float64]:
     """Return the squared normalised distances of an attribute, where both values are present."""
     if name in comparison.numbers:
         before, after = comparison.numbers[name]
-        known = before[~np.isnan(before)]
         there = ~(np.isnan(before) | np.isnan(after))
     elif name in comparison.categories:
         codes = comparison.categories[name]
         there = (codes.before >= 0) & (codes.after >= 0)
         if not codes.ordered:
             return np.asarray(comparison.squares[there, comparison.attributes.index(name)])
-        before, after = codes.before.astype(np.float64), codes.after.astype(np.float64)
-        known = before[codes.before >= 0]
+        before, after = (np.where(side >= 0, side, np.nan) for side in (codes.before, codes.after))
     else:  # bare coordinates
         return np.asarray(comparison.squares[:, comparison.attributes.index(name)])
-    if not there.any():
-        return np.zeros(0)
-    exponent = int(np.frexp(np.abs(known).max())[1])  # so that a range does not overflow
-    width = np.ldexp(known.max(), -exponent) - np.ldexp(known.min(), -exponent)
-    errors = np.ldexp(after[there], -exponent) - np.ldexp(before[there], -exponent)
-    return np.asarray((errors / (width or np.ldexp(1.0, -exponent))) ** 2)
+    return np.asarray(in_ranges(before, after)[there] ** 2)

@@ -29,7 +29,8 @@ class _Totals(NamedTuple):
 def loss_readings(given: Compared) -> Readings:
     """Return the readings of quick measures, and those of the partition where exact means are known.
 
-    **Guarantee.** They are those of :func:`~shoal.flow.stages.measure.compared`, bit for bit.
+    **Guarantee.** Their values are those of :func:`~shoal.flow.stages.measure.compared`, bit for bit. They have no
+    parts.
     """
     names = tuple(attribute.name for attribute in given.attributes)
     errors = each(lambda at: _Numbers(given, at) if given.has_pieces(at) else _Column(given, at), range(len(names)))

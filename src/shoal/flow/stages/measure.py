@@ -188,7 +188,7 @@ def of_partition(comparison: Comparison) -> tuple[Reading, ...]:
     """
     if comparison.exact is None:
         return ()
-    partition = replace(comparison, masked=comparison.exact)
+    partition = replace(comparison, masked=comparison.exact, numbers={})  # those are of the release
     partition.cache.update({name: total for name, total in comparison.cache.items() if name == "sst"})
     return partition_readings(partition)
 
