@@ -265,11 +265,11 @@ def test_engines_for_large_tables_refuse(tmp_path: Path) -> None:
 def test_the_gate_refuses_cells_that_were_not_recoded() -> None:
     recipe = shoal.Recipe(**RECIPE)
     table = recoded(Table(people(), schema_for(people(), recipe, None)), recipe)
-    check_recoded(Release(table.data, table.schema, None), recipe.recode, table.schema, as_written=True)
+    check_recoded(Release(table.data, table.schema, None), recipe.recode, table, as_written=True)
     for name in ("age", "work", "sick", "visits", "job"):
         data = table.data.set_column(table.data.column_names.index(name), name, people()[name])
         with pytest.raises(shoal.GuaranteeError, match=f"Column '{name}' holds values that were not recoded"):
-            check_recoded(Release(data, table.schema, None), recipe.recode, table.schema, as_written=True)
+            check_recoded(Release(data, table.schema, None), recipe.recode, table, as_written=True)
 
 
 def test_a_value_beyond_its_type_is_refused_without_it() -> None:
@@ -286,3 +286,38 @@ def test_limits_of_times_with_a_zone(limit: str) -> None:
     table = pa.table({"age": list(range(12)), "seen": pa.array(days, pa.timestamp("us", "Europe/Berlin"))})
     done = shoal.protect(table, quasi=["age"], k=3, recode={"seen": {"top": limit}})
     assert max(done.data.column("seen").to_pylist()) == datetime(2020, 1, 3, tzinfo=UTC)
+
+
+def test_cells_that_stay_keep_their_characters_and_codes(tmp_path: Path) -> None:
+    numbers = ["12345678901234567", "n/a", "1,10", "0,12345678901234567891", "+3", "1e3", "", "-9.500", "7,50", "70,5"]
+    days = [
+        "2020-05-05T10:00:00+02:00",
+        "n/a",
+        "",
+        *(f"2020-05-0{i}T10:00:00Z" for i in range(1, 7)),
+        "2021-01-01T00:00Z",
+    ]
+    work = [*["nurse", "n/a", "cook", "", "doctor"] * 2]
+    lines = [f"{20 + i};{x};{day};{one}" for i, (x, day, one) in enumerate(zip(numbers, days, work, strict=True))]
+    (tmp_path / "in.csv").write_text("\n".join(["age;x;day;work", *lines]) + "\n")
+    how = {"x": {"top": 10**17, "bottom": 5}, "day": {"top": "2020-12-31"}, "work": {"level": 2}}
+    shoal.protect(
+        tmp_path / "in.csv",
+        {"quasi": ["age"], "k": 3, "recode": how, "row_order": "keep", "taxonomies": {"work": WORK}},
+        output=tmp_path / "out.csv",
+        text={"missing": ["n/a"], "decimal": ",", "thousands": "."},
+    )
+    rows = [line.split(";") for line in (tmp_path / "out.csv").read_text().splitlines()[1:]]
+    kept = [numbers[0], "n/a", "5", "5", "5", "1e3", "", "5", "7,50", "70,5"]
+    assert [row[1] for row in rows] == kept
+    assert [row[2] for row in rows] == [*days[:-1], "2020-12-31T00:00:00Z"]
+    assert [row[3] for row in rows] == ["care", "n/a", "food", "", "care"] * 2
+
+
+def test_a_column_of_integers_keeps_all_digits(tmp_path: Path) -> None:
+    numbers = [2**53 + 1 + i for i in range(12)]
+    (tmp_path / "in.csv").write_text("age,x\n" + "".join(f"{i},{one}\n" for i, one in enumerate(numbers)))
+    recipe = {"quasi": ["age"], "k": 3, "row_order": "keep", "recode": {"x": {"top": numbers[9]}}}
+    shoal.protect(tmp_path / "in.csv", recipe, output=tmp_path / "out.csv")
+    found = [int(line.split(",")[1]) for line in (tmp_path / "out.csv").read_text().splitlines()[1:]]
+    assert found == [*numbers[:10], numbers[9], numbers[9]]

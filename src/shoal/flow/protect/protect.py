@@ -335,7 +335,7 @@ def protect_frame(
     if release.apart is not None:
         leaving = replace(leaving, apart=replace(release.apart, data=FrameSource().read(second)[0]))
     audit = gate(replace(leaving, population=people), promise_of(recipe, run.partition))
-    check_recoded(leaving, recipe.recode, table.schema, as_written=plan.release.as_written)
+    _check_recoded(leaving, plan, table)
     about = check_metadata(data.schema, leaving, keep=keep_metadata, whole=whole_lists(recipe, table))
     attempts = attack_release(table, leaving, recipe.to_dict(), keep_metadata=keep_metadata)
     ordered = _notes_on_order(order, attempts, recipe)
@@ -434,6 +434,11 @@ def _as_frames(frame: Any, release: Release, table: Table, recipe: Recipe) -> tu
     return first, FrameSink().in_order(second, apart.data.column_names)
 
 
+def _check_recoded(leaving: Release, plan: Plan, table: Table) -> None:
+    noisy = plan.recipe.epsilon is not None
+    check_recoded(leaving, plan.recipe.recode, table, as_written=plan.release.as_written, noisy=noisy)
+
+
 def _notes_on_order(order: RowOrder, attempts: Sequence[Attempt], recipe: Recipe) -> tuple[str, ...]:
     """Return what was done about the order of rows, or what it reveals."""
     return (order.note,) if order.note else note_on_order(attempts, recipe.row_order)
@@ -509,7 +514,7 @@ def protect_file(
         progress.stage("Audit")
         leaving = _read_back(release, hidden)
         audit = gate(replace(leaving, population=people), promise_of(recipe, run.partition))
-        check_recoded(leaving, recipe.recode, table.schema, as_written=plan.release.as_written)
+        _check_recoded(leaving, plan, table)
         about = check_metadata(whole.as_read.data.schema, leaving, hidden, keep=keep_metadata, whole=lists)
         attempts = attack_release(table, leaving, recipe.to_dict(), notes_in(hidden), keep_metadata=keep_metadata)
         control = write_holdout(held, side_files.holdout, papers, _reader(source, recipe, whole, sink))
