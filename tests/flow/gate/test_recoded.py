@@ -127,3 +127,22 @@ def test_infinities_become_limits_and_stay_without(end: float) -> None:
     other = {"bottom": -40} if end > 0 else {"top": 40}
     assert recoded_table(given, other).data["x"].to_pylist()[0] == end * np.inf
     check(given, {**other, "interval": 10})
+
+
+@pytest.mark.parametrize("how", [{"groups": {"b": ["a", "b"]}}, {"bottom": "b"}], ids=str)
+@pytest.mark.parametrize("stored", [True, False])
+def test_categories_that_were_merged_are_refused(how: dict[str, Any], stored: bool) -> None:
+    names = pa.array(["a", "b", "c"] * 4)
+    order = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2] * 4), pa.array(["a", "b", "c"]), ordered=True)
+    table = recoded_table(order, how) if stored else recoded_table(names, how, orders={"x": ["a", "b", "c"]})
+    check_recoded(Release(table.data, table.schema, None), {"x": how}, table, as_written=False)
+    with pytest.raises(shoal.GuaranteeError):
+        check_recoded(Release(table.as_read.data, table.schema, None), {"x": how}, table, as_written=False)
+
+
+def test_numbers_that_are_ordinal_have_limits() -> None:
+    table = recoded_table(pa.array([1, 2, 3, 4] * 3), {"top": 3}, kinds={"x": "ordinal"})
+    assert table.data["x"].to_pylist() == [1, 2, 3, 3] * 3
+    check_recoded(Release(table.data, table.schema, None), {"x": {"top": 3}}, table, as_written=True)
+    with pytest.raises(shoal.GuaranteeError):
+        check_recoded(Release(table.as_read.data, table.schema, None), {"x": {"top": 3}}, table, as_written=True)

@@ -104,6 +104,61 @@ def test_categories_become_groups_and_their_taxonomy_is_cut() -> None:
     assert found["w"].to_pylist() == ["a", "c"]
 
 
+SCHOOL = ["none", "primary", "secondary", "vocational", "college", "phd"]
+GROUPS = {"groups": {"primary": ["none", "primary"], "college": ["vocational", "college", "phd"]}}
+ENDS = {"top": "college", "bottom": "primary"}
+
+
+@pytest.mark.parametrize("form", ["arrow", "pandas", "ordered", ".csv"])
+@pytest.mark.parametrize("release", ["centroid", "medoid"])
+def test_ordered_categories_become_others_of_their_order(release: str, form: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame(
+        {"age": rng.integers(0, 80, 90), "school": SCHOOL * 15, "degree": rng.permutation(SCHOOL * 15)}
+    )
+    recipe = {"quasi": ["age", "school"], "k": 3, "row_order": "keep", "recode": {"school": GROUPS, "degree": ENDS}}
+    recipe |= {"release": release} | ({} if form == "ordered" else {"orders": {"school": SCHOOL, "degree": SCHOOL}})
+    if form == "ordered":
+        made = shoal.protect(
+            frame.assign(**{n: pd.Categorical(frame[n], SCHOOL, ordered=True) for n in ("school", "degree")}), recipe
+        )
+        assert list(made.data["degree"].cat.categories) == SCHOOL[1:5]
+    elif form == ".csv":
+        frame.assign(degree=frame["degree"].where(frame.index != 7, " NA ")).to_csv(tmp_path / "in.csv", index=False)
+        made = shoal.protect(tmp_path / "in.csv", recipe, output=tmp_path / "out.csv", text={"missing": ["NA"]})
+        after = pd.read_csv(tmp_path / "out.csv", keep_default_na=False)
+        assert after["degree"][7] == " NA "
+    else:
+        made = shoal.protect(pa.Table.from_pandas(frame) if form == "arrow" else frame, recipe)
+    if form != ".csv":
+        after = made.data.to_pandas() if form == "arrow" else made.data
+    ends = {"none": "primary", "phd": "college"}
+    assert [one for i, one in enumerate(after["degree"]) if i != 7] == [
+        ends.get(one, one) for i, one in enumerate(frame["degree"]) if i != 7
+    ]
+    assert set(after["school"]) == {"primary", "secondary", "college"}
+    read = made.readings.to_dict()
+    assert 0 < read["il_sse_recoding"] < read["il_sse"]
+
+
+@pytest.mark.parametrize(
+    ("how", "sentence"),
+    [
+        ({"groups": {"none": ["none", "secondary"]}}, "must hold neighbours in its order"),
+        ({"groups": {"none": ["none", "primry"]}}, "must name categories of its order, got 'primry'"),
+        ({"groups": {"low": ["none", "primary"]}}, "named after one of them"),
+        ({"groups": {"none": ["none", "primary"], "phd": ["primary", "phd"]}}, "must name each category once"),
+        ({"groups": {"none": ["none", "primary"]}, "top": "phd"}, "without other names"),
+        ({"top": "none", "bottom": "phd"}, "bottom of its recode must come before top"),
+        ({"top": "phd", "interval": 2}, "ordered categories take top, bottom or groups"),
+        ({"top": "doctorate"}, "must name categories of its order"),
+    ],
+)
+def test_orders_that_do_not_fit_are_refused(how: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(shoal.ShoalError, match=sentence):
+        recode({"school": SCHOOL}, {"school": how}, orders={"school": SCHOOL})
+
+
 def people(n: int = 60) -> pa.Table:
     rng = np.random.default_rng(5)
     return pa.table(
@@ -233,6 +288,7 @@ def test_commands_report_evidence_attacks_and_verification(
         ({"recode": {"agee": {"top": 1}}}, "no column is called 'agee'"),
         ({"recode": {"work": {"top": 1}}}, "limits and intervals are for numbers and dates"),
         ({"recode": {"age": {"level": 1}}}, "must have a taxonomy"),
+        ({"recode": {"age": {"groups": {"1": [1, 2]}}}}, "groups are for ordered categories"),
         ({"recode": {"work": {"level": 3}}}, "must be below 3"),
         ({"recode": {"age": {"top": 90.5}}}, "not a multiple of 1"),
         ({"recode": {"age": {"top": "1990-01-01"}}}, "its recode must have numbers"),

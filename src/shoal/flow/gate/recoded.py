@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from shoal.errors import GuaranteeError
 from shoal.flow.stages.values import as_values
-from shoal.privacy.counting.recoded_values import exact, only_middles, within
+from shoal.privacy.counting.recoded_values import exact, left_of, only_middles, within
 from shoal.schema.cells import is_text, tidy, with_point
 from shoal.schema.roles import without_user_missing
 from shoal.types import Dialect, Kind, Release, Role, Table, called
@@ -65,8 +65,10 @@ def check_recoded(
 def _fits(found: Table, before: Table, name: str, how: Mapping[str, Any], *, exactly: bool, noisy: bool) -> bool:
     """Tell whether a column holds only values that its recoding allows."""
     column = found.schema[name]
-    if column.kind in (Kind.NOMINAL, Kind.ORDINAL):
+    if column.kind is Kind.NOMINAL:
         return _in_groups(found, name)
+    if order := _order(before, name):
+        return {called(one) for one in _distinct(found, name)} <= left_of(order, how)
     if noisy:
         return True
     kind = as_values(name, before, exact=True).type
@@ -91,10 +93,19 @@ def _unit(kind: Kind, stored: pa.DataType) -> Fraction | None:
 
 
 def _in_groups(table: Table, name: str) -> bool:
-    """Tell whether every category is a leaf of the taxonomy, or in the order, that is left after recoding."""
-    column = table.schema[name]
-    known = column.order if column.taxonomy is None else column.taxonomy.paths.keys()
-    return all(called(one) in known for one in _distinct(table, name))
+    """Tell whether every category is a leaf of the taxonomy that is left after recoding."""
+    tree = table.schema[name].taxonomy
+    return tree is not None and all(called(one) in tree.paths for one in _distinct(table, name))
+
+
+def _order(before: Table, name: str) -> list[str]:
+    """Return the categories of an ordered column, from lowest to highest; empty if it has no order of categories."""
+    if before.schema[name].order:
+        return list(before.schema[name].order)
+    column = before.data.column(name)
+    if before.schema[name].kind is not Kind.ORDINAL or not pa.types.is_dictionary(column.type):
+        return []
+    return [called(one) for one in column.unify_dictionaries().chunk(0).dictionary.to_pylist()]
 
 
 def _distinct(table: Table, name: str) -> list[Any]:

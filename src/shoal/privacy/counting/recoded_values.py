@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
+
+from shoal.types import called
 
 _EPOCH = datetime(1970, 1, 1)
 _PARTS = ("year", "month", "day", "hour", "minute", "second")
@@ -86,6 +88,21 @@ def within(values: Iterable[Fraction], how: Mapping[str, Any], per_second: Fract
     return all((least is None or value >= least) and (most is None or value <= most) for value in values)
 
 
+def left_of(order: Sequence[str], how: Mapping[str, Any]) -> set[str]:
+    """Return the ordered categories that a recoding leaves: those within limits, and one of each group.
+
+    >>> sorted(left_of(["a", "b", "c", "d"], {"top": "c", "bottom": "b"}))
+    ['b', 'c']
+    """
+    bottom, top = (None if how.get(end) is None else called(how[end]) for end in ("bottom", "top"))
+    first = 0 if bottom is None else order.index(bottom)
+    after = len(order) if top is None else order.index(top) + 1
+    replaced = {
+        called(one) for name, some in how.get("groups", {}).items() for one in some if called(one) != called(name)
+    }
+    return set(order[first:after]) - replaced
+
+
 def ends_of(how: Mapping[str, Any], per_second: Fraction | None) -> tuple[Fraction | None, ...]:
     """Return the lower and upper limit, and the values in place of those below and above; None: not declared."""
     breaks = how.get("breaks", ())
@@ -121,7 +138,7 @@ def _period(value: Fraction, unit: str, per_second: Fraction) -> _Span:
     """Return the year, month … that a tick is in; its end belongs to the next."""
     moment = _EPOCH + timedelta(seconds=math.floor(value / per_second))
     parts = [getattr(moment, part) for part in _PARTS[: _PARTS.index(unit) + 1]]
-    begin = datetime(*(parts + [1] * (3 - len(parts))))  # type: ignore[arg-type]
+    begin = datetime(*(parts + [1] * (3 - len(parts))))
     if unit == "year":
         end = begin.replace(year=begin.year + 1)
     elif unit == "month":
