@@ -146,3 +146,21 @@ def test_numbers_that_are_ordinal_have_limits() -> None:
     check_recoded(Release(table.data, table.schema, None), {"x": {"top": 3}}, table, as_written=True)
     with pytest.raises(shoal.GuaranteeError):
         check_recoded(Release(table.as_read.data, table.schema, None), {"x": {"top": 3}}, table, as_written=True)
+
+
+@pytest.mark.parametrize("categories", ["node", "ancestor"])
+def test_rounded_means_and_groups_of_classes_pass(categories: str) -> None:
+    work = {"care": {"ward": ["nurse", "orderly"], "home": ["carer"]}, "food": {"kitchen": ["cook", "baker"]}}
+    names = ["nurse", "orderly", "carer", "cook", "baker"]
+    table = pa.table({"pay": [float(one) for one in range(60)], "day": DAYS[:60], "work": names * 12})
+    recode = {"pay": {"top": 44}, "day": {"top": "1980-03-01"}, "work": {"level": 1}}
+    done = shoal.protect(
+        table,
+        quasi=["pay", "day", "work"],
+        k=6,
+        recode=recode,
+        taxonomies={"work": work},
+        resolution={"pay": 10, "day": "year"},
+        set={"categories": categories},
+    )
+    assert done.audit.holds

@@ -6,7 +6,8 @@ import math
 from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from itertools import chain
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -21,8 +22,17 @@ _TICKS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _LONGEST = 400  # decimal places of the smallest double, and more
 
 
+_ROOT = "*"  # the group above all others
+
+
 def check_recoded(
-    release: Release, recode: Mapping[str, Mapping[str, Any]], table: Table, *, as_written: bool, noisy: bool = False
+    release: Release,
+    recode: Mapping[str, Mapping[str, Any]],
+    table: Table,
+    *,
+    as_written: bool,
+    noisy: bool = False,
+    resolution: Mapping[str, Any] | None = None,
 ) -> None:
     """Refuse a release, of one table or two, in which a cell was not recoded.
 
@@ -39,6 +49,8 @@ def check_recoded(
         the limits.
     noisy
         Whether noise was added to quasi-identifiers; then only categories are checked.
+    resolution
+        The steps to which quasi-identifiers are rounded, by column.
 
     Raises
     ------
@@ -46,6 +58,7 @@ def check_recoded(
         If a number or date is not a value that the recoding returns, a category is not a declared group, or cells
         cannot be checked.
     """
+    steps = resolution or {}
     for one in (release, release.apart):
         if one is None:
             continue
@@ -53,36 +66,49 @@ def check_recoded(
         for name, how in recode.items():
             if name not in one.data.column_names:
                 continue
-            exactly = as_written or table.schema[name].role is not Role.QUASI
+            how_exactly = _Strictness(as_written or table.schema[name].role is not Role.QUASI, noisy, steps.get(name))
             try:
-                fits = _fits(found, table.as_read, name, how, exactly=exactly, noisy=noisy and not exactly)
+                fits = _fits(found, table.as_read, name, how, how_exactly)
             except (pa.ArrowException, ArithmeticError, ValueError, TypeError):  # fail closed; messages may show cells
                 fits = False
             if not fits:
                 raise GuaranteeError(f"Column {name!r} holds values that were not recoded. Nothing was written.")
 
 
-def _fits(found: Table, before: Table, name: str, how: Mapping[str, Any], *, exactly: bool, noisy: bool) -> bool:
+class _Strictness(NamedTuple):
+    """How strictly a column is checked."""
+
+    exactly: bool  #: it holds recoded values themselves, not aggregates of them
+    noisy: bool  #: aggregates have noise
+    step: Any  #: to which aggregates are rounded; None: to their own digits
+
+
+def _fits(found: Table, before: Table, name: str, how: Mapping[str, Any], strict: _Strictness) -> bool:
     """Tell whether a column holds only values that its recoding allows."""
+    exactly = strict.exactly
     column = found.schema[name]
     if column.kind is Kind.NOMINAL:
-        return _in_groups(found, name)
+        return _in_groups(found, name, exactly=exactly)
     if order := _order(before, name):
         return {called(one) for one in _distinct(found, name)} <= left_of(order, how)
-    if noisy:
+    if strict.noisy and not exactly:
         return True
     kind = as_values(name, before, exact=True).type
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     if column.kind is Kind.DATETIME:
         per_second = Fraction(1, 86_400) if pa.types.is_date(kind) else Fraction(_TICKS[kind.unit])
         ticks = _ticks(found, name, per_second, whole=exactly)
-        return only_middles(ticks, how, Fraction(1), per_second) if exactly else within(ticks, how, per_second)
+        return (
+            only_middles(ticks, how, Fraction(1), per_second)
+            if exactly
+            else within(ticks, how, per_second, strict.step)
+        )
     numbers = _numbers(found, name)
     finite = [one for one in numbers if not isinstance(one, float)]
     low, high = ("breaks" in how or end in how for end in ("bottom", "top"))
     if (high and math.inf in numbers) or (low and -math.inf in numbers):
         return False
-    return only_middles(finite, how, _unit(column.kind, kind)) if exactly else within(finite, how)
+    return only_middles(finite, how, _unit(column.kind, kind)) if exactly else within(finite, how, None, strict.step)
 
 
 def _unit(kind: Kind, stored: pa.DataType) -> Fraction | None:
@@ -92,10 +118,13 @@ def _unit(kind: Kind, stored: pa.DataType) -> Fraction | None:
     return Fraction(1, 10**stored.scale) if pa.types.is_decimal(stored) else None
 
 
-def _in_groups(table: Table, name: str) -> bool:
-    """Tell whether every category is a leaf of the taxonomy that is left after recoding."""
+def _in_groups(table: Table, name: str, *, exactly: bool) -> bool:
+    """Tell whether every category is a leaf of the taxonomy that is left after recoding; of classes also a group."""
     tree = table.schema[name].taxonomy
-    return tree is not None and all(called(one) in tree.paths for one in _distinct(table, name))
+    if tree is None:
+        return False
+    known = set(tree.paths) if exactly else {*tree.paths, _ROOT, *chain.from_iterable(tree.paths.values())}
+    return all(called(one) in known for one in _distinct(table, name))
 
 
 def _order(before: Table, name: str) -> list[str]:

@@ -435,8 +435,9 @@ def _as_frames(frame: Any, release: Release, table: Table, recipe: Recipe) -> tu
 
 
 def _check_recoded(leaving: Release, plan: Plan, table: Table) -> None:
-    noisy = plan.recipe.epsilon is not None
-    check_recoded(leaving, plan.recipe.recode, table, as_written=plan.release.as_written, noisy=noisy)
+    recipe = plan.recipe
+    noisy, steps = recipe.epsilon is not None, recipe.resolution
+    check_recoded(leaving, recipe.recode, table, as_written=plan.release.as_written, noisy=noisy, resolution=steps)
 
 
 def _notes_on_order(order: RowOrder, attempts: Sequence[Attempt], recipe: Recipe) -> tuple[str, ...]:

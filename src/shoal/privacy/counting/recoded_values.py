@@ -14,6 +14,7 @@ from shoal.types import called
 
 _EPOCH = datetime(1970, 1, 1)
 _PARTS = ("year", "month", "day", "hour", "minute", "second")
+_SECONDS = dict(zip(_PARTS, (366 * 86_400, 31 * 86_400, 86_400, 3_600, 60, 1), strict=True))
 
 
 def exact(number: Any) -> Fraction:
@@ -75,17 +76,29 @@ def only_middles(
     return True
 
 
-def within(values: Iterable[Fraction], how: Mapping[str, Any], per_second: Fraction | None = None) -> bool:
+def within(
+    values: Iterable[Fraction], how: Mapping[str, Any], per_second: Fraction | None = None, resolution: Any = None
+) -> bool:
     """Tell whether aggregates of recoded values lie between the limits, and the values in place of those beyond.
+
+    Those that are rounded to a resolution may lie beyond by as much as rounding moves them.
 
     >>> within([Fraction(93)], {"top": 90}), within([Fraction(93)], {"top": 90, "top_as": 95})
     (False, True)
     """
     low, high, below, above = ends_of(how, per_second)
     replaced = [one for one in (below, above) if one is not None]
-    least = None if low is None else min((low, *replaced))
-    most = None if high is None else max((high, *replaced))
+    moved = _moved(resolution, per_second)
+    least = None if low is None else min((low, *replaced)) - moved
+    most = None if high is None else max((high, *replaced)) + moved
     return all((least is None or value >= least) and (most is None or value <= most) for value in values)
+
+
+def _moved(resolution: Any, per_second: Fraction | None) -> Fraction:
+    """Return the most that rounding to a resolution moves a number or a date."""
+    if resolution is None:
+        return Fraction(0)
+    return exact(resolution) / 2 if per_second is None else _SECONDS[resolution] * per_second
 
 
 def left_of(order: Sequence[str], how: Mapping[str, Any]) -> set[str]:
