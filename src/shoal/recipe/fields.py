@@ -179,10 +179,11 @@ class RecipeFields(Settings):
         see="[Orders](recipe.md#orders)",
     )] = field(default_factory=dict)
     recode: Annotated[Mapping[str, Mapping[str, Any]], Param(
-        "Recode a column first: top, bottom, interval, breaks or level", check=recodes, each=Recode, group=COLUMNS,
-        example="{ age = { top = 90 }, income = { interval = 500 } }", metavar="COLUMN=HOW",
+        "Recode a column first: top, bottom, interval, breaks, level, groups", check=recodes, each=Recode,
+        group=COLUMNS, example="{ age = { top = 90 }, income = { interval = 500 } }", metavar="COLUMN=HOW",
         more="Numbers and dates take `top`, `bottom`, `top_as`, `bottom_as`, and `interval` or `breaks`; categories "
-        "with a taxonomy take `level`. Options are written as income=interval:500,top:9000.",
+        "with a taxonomy take `level`, those with an order `top`, `bottom` or `groups`. "
+        "Options are written as income=interval:500,top:9000; `groups` only in a recipe.",
         see="[Recoding](recode.md)",
     )] = field(default_factory=dict)
     attribute_weights: Annotated[Mapping[str, float], Param(

@@ -1,19 +1,21 @@
-"""Recoding of a column, as a recipe declares it: limits, intervals, or a level of its taxonomy."""
+"""Recoding of a column, as a recipe declares it: limits, intervals, groups, or a level of its taxonomy."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from itertools import pairwise
 from typing import Annotated, Any
 
 from shoal.parameters import Checked, Param, shown, unknown
 from shoal.recipe.contents import is_real
+from shoal.types import called
 
 Limit = float | str
 _DATED = "a number, or a date such as 1940-01-01"
+_LIMIT = f"{_DATED}, or an ordered category"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,8 +26,8 @@ class Recode(Checked):
     (0, 5000)
     """
 
-    top: Annotated[Limit | None, Param("Values above this limit become it", words=_DATED, example="90")] = None
-    bottom: Annotated[Limit | None, Param("Values below this limit become it", words=_DATED, example="15")] = None
+    top: Annotated[Limit | None, Param("Values above this limit become it", words=_LIMIT, example="90")] = None
+    bottom: Annotated[Limit | None, Param("Values below this limit become it", words=_LIMIT, example="15")] = None
     top_as: Annotated[Limit | None, Param(
         "Value in place of those above the limit, e.g. their known mean", words=_DATED, example="95",
     )] = None  # fmt: skip
@@ -42,6 +44,9 @@ class Recode(Checked):
     level: Annotated[int | None, Param(
         "Level of the taxonomy whose groups are released; 1: those of values", low=1, example="1",
     )] = None  # fmt: skip
+    groups: Annotated[Mapping[str, Sequence[Any]], Param(
+        "Ordered categories that become one of them, which names the group", example='{ M = ["S", "M"] }',
+    )] = field(default_factory=dict)  # fmt: skip
 
     @property
     def limits(self) -> tuple[Limit | None, Limit | None]:
@@ -73,8 +78,9 @@ def _faults(what: str, given: Mapping[str, Any]) -> Iterator[str]:
     limits = {name: given[name] for name in ("top", "bottom", "top_as", "bottom_as") if name in given}
     ends = list(given.get("breaks", ()))
     for name, limit in limits.items():
-        if not _is_limit(limit):
-            yield f"{what}: {name} must be {_DATED}, got {shown(limit)}."
+        named = name in ("top", "bottom") and isinstance(limit, str) and limit != ""
+        if not named and not _is_limit(limit):
+            yield f"{what}: {name} must be {_DATED if name.endswith('_as') else _LIMIT}, got {shown(limit)}."
     if "breaks" in given and (len(ends) < 2 or not all(map(_is_limit, ends)) or not _ascending(ends)):
         yield f"{what}: breaks must be two or more limits in ascending order, got {shown(given['breaks'])}."
     if (
@@ -87,7 +93,29 @@ def _faults(what: str, given: Mapping[str, Any]) -> Iterator[str]:
         yield f"{what}: level must be an integer ≥ 1, got {shown(given['level'])}."
     if "level" in given and len(given) > 1:
         yield f"{what}: level is for categories, and the other names are for numbers and dates. Leave out one."
+    if "groups" in given:
+        yield from _of_groups(what, given)
     yield from _conflicts(what, given, limits)
+
+
+def _of_groups(what: str, given: Mapping[str, Any]) -> Iterator[str]:
+    """Check groups of ordered categories, each named after one of its categories."""
+    groups = given["groups"]
+    if len(given) > 1:
+        yield f"{what}: groups are for ordered categories, without other names. Leave out one."
+    if not isinstance(groups, Mapping) or not groups or not all(_is_group(*pair) for pair in groups.items()):
+        yield (
+            f"{what}: groups must be a table of lists of two or more categories, each named after one of them, such "
+            'as { M = ["S", "M"] }; got something else.'
+        )
+        return
+    every = [called(one) for some in groups.values() for one in some]
+    if len(set(every)) < len(every):
+        yield f"{what}: groups must name each category once, got {len(every) - len(set(every)):,} again. Remove them."
+
+
+def _is_group(name: str, some: Any) -> bool:
+    return isinstance(some, (list, tuple)) and len(some) > 1 and name in map(called, some)
 
 
 def _conflicts(what: str, given: Mapping[str, Any], limits: Mapping[str, Any]) -> Iterator[str]:
@@ -96,7 +124,8 @@ def _conflicts(what: str, given: Mapping[str, Any], limits: Mapping[str, Any]) -
     for name in ("top", "bottom"):
         if f"{name}_as" in given and name not in given and "breaks" not in given:
             yield f"{what}: {name}_as needs {name}, got none. Give the limit."
-    if {"top", "bottom"} <= limits.keys() and not _ascending([limits["bottom"], limits["top"]]):
+    names = [one for one in limits.values() if isinstance(one, str) and moment_of(one) is None]
+    if not names and {"top", "bottom"} <= limits.keys() and not _ascending([limits["bottom"], limits["top"]]):
         yield f"{what}: bottom must be below top. Exchange them."
 
 

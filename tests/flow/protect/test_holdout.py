@@ -6,6 +6,8 @@ import json
 import os
 import pickle
 import stat
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -255,3 +257,60 @@ def test_everyone_is_equally_likely() -> None:
         counts[drawn(table, recipe)] += 1
     expected = 400 * 0.2
     assert ((counts - expected) ** 2 / expected).sum() < 100  # χ², 59 degrees of freedom, less than 1 in 1,000
+
+
+def test_a_full_disk_leaves_nothing_behind(tmp_path: Path) -> None:
+    """A limit on the size of files stands in for a disk with room for the release, but not for the control."""
+    lines = [f"{i},{i * 7 % 1000},{'n' * 300}{i}" for i in range(2_000)]
+    (tmp_path / "in.csv").write_text("\n".join(["x,y,name", *lines]) + "\n")
+    typed = [
+        "protect",
+        "in.csv",
+        "-o",
+        "out.csv",
+        "--quasi",
+        "x,y",
+        "--identifier",
+        "name",
+        "--holdout",
+        "0.1",
+        "--holdout-to",
+        "held.csv",
+    ]
+    script = (
+        "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (40_000, 40_000))\n"
+        f"from shoal.cli import main\nmain({typed!r})"
+    )
+    ran = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ran.returncode == 5, ran.stderr
+    assert "held.csv: could not be written" in ran.stderr
+    assert [one.name for one in tmp_path.iterdir()] == ["in.csv"]
+
+
+def test_an_interruption_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Callable) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.chdir(tmp_path)
+    Path("in.csv").write_text("x,y\n" + "".join(f"{i},{i * 7 % 100}\n" for i in range(100)))
+    typed = [
+        "protect",
+        "in.csv",
+        "-o",
+        "out.csv",
+        "--quasi",
+        "x,y",
+        "--holdout",
+        "0.1",
+        "--holdout-to",
+        "held.csv",
+        "--receipt",
+        "r.json",
+    ]
+    monkeypatch.setattr("shoal.flow.protect.protect.anonymise", interrupted)
+    assert run(*typed).code == 130
+    monkeypatch.undo()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("shoal.flow.protect.protect.check_metadata", interrupted)  # when files are staged
+    assert run(*typed).code == 130
+    assert [one.name for one in tmp_path.iterdir()] == ["in.csv"]

@@ -104,6 +104,61 @@ def test_categories_become_groups_and_their_taxonomy_is_cut() -> None:
     assert found["w"].to_pylist() == ["a", "c"]
 
 
+SCHOOL = ["none", "primary", "secondary", "vocational", "college", "phd"]
+GROUPS = {"groups": {"primary": ["none", "primary"], "college": ["vocational", "college", "phd"]}}
+ENDS = {"top": "college", "bottom": "primary"}
+
+
+@pytest.mark.parametrize("form", ["arrow", "pandas", "ordered", ".csv"])
+@pytest.mark.parametrize("release", ["centroid", "medoid"])
+def test_ordered_categories_become_others_of_their_order(release: str, form: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame(
+        {"age": rng.integers(0, 80, 90), "school": SCHOOL * 15, "degree": rng.permutation(SCHOOL * 15)}
+    )
+    recipe = {"quasi": ["age", "school"], "k": 3, "row_order": "keep", "recode": {"school": GROUPS, "degree": ENDS}}
+    recipe |= {"release": release} | ({} if form == "ordered" else {"orders": {"school": SCHOOL, "degree": SCHOOL}})
+    if form == "ordered":
+        made = shoal.protect(
+            frame.assign(**{n: pd.Categorical(frame[n], SCHOOL, ordered=True) for n in ("school", "degree")}), recipe
+        )
+        assert list(made.data["degree"].cat.categories) == SCHOOL[1:5]
+    elif form == ".csv":
+        frame.assign(degree=frame["degree"].where(frame.index != 7, " NA ")).to_csv(tmp_path / "in.csv", index=False)
+        made = shoal.protect(tmp_path / "in.csv", recipe, output=tmp_path / "out.csv", text={"missing": ["NA"]})
+        after = pd.read_csv(tmp_path / "out.csv", keep_default_na=False)
+        assert after["degree"][7] == " NA "
+    else:
+        made = shoal.protect(pa.Table.from_pandas(frame) if form == "arrow" else frame, recipe)
+    if form != ".csv":
+        after = made.data.to_pandas() if form == "arrow" else made.data
+    ends = {"none": "primary", "phd": "college"}
+    assert [one for i, one in enumerate(after["degree"]) if i != 7] == [
+        ends.get(one, one) for i, one in enumerate(frame["degree"]) if i != 7
+    ]
+    assert set(after["school"]) == {"primary", "secondary", "college"}
+    read = made.readings.to_dict()
+    assert 0 < read["il_sse_recoding"] < read["il_sse"]
+
+
+@pytest.mark.parametrize(
+    ("how", "sentence"),
+    [
+        ({"groups": {"none": ["none", "secondary"]}}, "must hold neighbours in its order"),
+        ({"groups": {"none": ["none", "primry"]}}, "must name categories of its order, got 'primry'"),
+        ({"groups": {"low": ["none", "primary"]}}, "named after one of them"),
+        ({"groups": {"none": ["none", "primary"], "phd": ["primary", "phd"]}}, "must name each category once"),
+        ({"groups": {"none": ["none", "primary"]}, "top": "phd"}, "without other names"),
+        ({"top": "none", "bottom": "phd"}, "bottom of its recode must come before top"),
+        ({"top": "phd", "interval": 2}, "ordered categories take top, bottom or groups"),
+        ({"top": "doctorate"}, "must name categories of its order"),
+    ],
+)
+def test_orders_that_do_not_fit_are_refused(how: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(shoal.ShoalError, match=sentence):
+        recode({"school": SCHOOL}, {"school": how}, orders={"school": SCHOOL})
+
+
 def people(n: int = 60) -> pa.Table:
     rng = np.random.default_rng(5)
     return pa.table(
@@ -233,6 +288,7 @@ def test_commands_report_evidence_attacks_and_verification(
         ({"recode": {"agee": {"top": 1}}}, "no column is called 'agee'"),
         ({"recode": {"work": {"top": 1}}}, "limits and intervals are for numbers and dates"),
         ({"recode": {"age": {"level": 1}}}, "must have a taxonomy"),
+        ({"recode": {"age": {"groups": {"1": [1, 2]}}}}, "groups are for ordered categories"),
         ({"recode": {"work": {"level": 3}}}, "must be below 3"),
         ({"recode": {"age": {"top": 90.5}}}, "not a multiple of 1"),
         ({"recode": {"age": {"top": "1990-01-01"}}}, "its recode must have numbers"),
@@ -265,11 +321,11 @@ def test_engines_for_large_tables_refuse(tmp_path: Path) -> None:
 def test_the_gate_refuses_cells_that_were_not_recoded() -> None:
     recipe = shoal.Recipe(**RECIPE)
     table = recoded(Table(people(), schema_for(people(), recipe, None)), recipe)
-    check_recoded(Release(table.data, table.schema, None), recipe.recode, table.schema, as_written=True)
+    check_recoded(Release(table.data, table.schema, None), recipe.recode, table, as_written=True)
     for name in ("age", "work", "sick", "visits", "job"):
         data = table.data.set_column(table.data.column_names.index(name), name, people()[name])
         with pytest.raises(shoal.GuaranteeError, match=f"Column '{name}' holds values that were not recoded"):
-            check_recoded(Release(data, table.schema, None), recipe.recode, table.schema, as_written=True)
+            check_recoded(Release(data, table.schema, None), recipe.recode, table, as_written=True)
 
 
 def test_a_value_beyond_its_type_is_refused_without_it() -> None:
@@ -286,3 +342,38 @@ def test_limits_of_times_with_a_zone(limit: str) -> None:
     table = pa.table({"age": list(range(12)), "seen": pa.array(days, pa.timestamp("us", "Europe/Berlin"))})
     done = shoal.protect(table, quasi=["age"], k=3, recode={"seen": {"top": limit}})
     assert max(done.data.column("seen").to_pylist()) == datetime(2020, 1, 3, tzinfo=UTC)
+
+
+def test_cells_that_stay_keep_their_characters_and_codes(tmp_path: Path) -> None:
+    numbers = ["12345678901234567", "n/a", "1,10", "0,12345678901234567891", "+3", "1e3", "", "-9.500", "7,50", "70,5"]
+    days = [
+        "2020-05-05T10:00:00+02:00",
+        "n/a",
+        "",
+        *(f"2020-05-0{i}T10:00:00Z" for i in range(1, 7)),
+        "2021-01-01T00:00Z",
+    ]
+    work = [*["nurse", "n/a", "cook", "", "doctor"] * 2]
+    lines = [f"{20 + i};{x};{day};{one}" for i, (x, day, one) in enumerate(zip(numbers, days, work, strict=True))]
+    (tmp_path / "in.csv").write_text("\n".join(["age;x;day;work", *lines]) + "\n")
+    how = {"x": {"top": 10**17, "bottom": 5}, "day": {"top": "2020-12-31"}, "work": {"level": 2}}
+    shoal.protect(
+        tmp_path / "in.csv",
+        {"quasi": ["age"], "k": 3, "recode": how, "row_order": "keep", "taxonomies": {"work": WORK}},
+        output=tmp_path / "out.csv",
+        text={"missing": ["n/a"], "decimal": ",", "thousands": "."},
+    )
+    rows = [line.split(";") for line in (tmp_path / "out.csv").read_text().splitlines()[1:]]
+    kept = [numbers[0], "n/a", "5", "5", "5", "1e3", "", "5", "7,50", "70,5"]
+    assert [row[1] for row in rows] == kept
+    assert [row[2] for row in rows] == [*days[:-1], "2020-12-31T00:00:00Z"]
+    assert [row[3] for row in rows] == ["care", "n/a", "food", "", "care"] * 2
+
+
+def test_a_column_of_integers_keeps_all_digits(tmp_path: Path) -> None:
+    numbers = [2**53 + 1 + i for i in range(12)]
+    (tmp_path / "in.csv").write_text("age,x\n" + "".join(f"{i},{one}\n" for i, one in enumerate(numbers)))
+    recipe = {"quasi": ["age"], "k": 3, "row_order": "keep", "recode": {"x": {"top": numbers[9]}}}
+    shoal.protect(tmp_path / "in.csv", recipe, output=tmp_path / "out.csv")
+    found = [int(line.split(",")[1]) for line in (tmp_path / "out.csv").read_text().splitlines()[1:]]
+    assert found == [*numbers[:10], numbers[9], numbers[9]]

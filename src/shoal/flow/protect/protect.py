@@ -336,7 +336,7 @@ def protect_frame(
         leaving = replace(leaving, apart=replace(release.apart, data=FrameSource().read(second)[0]))
     seen = with_people(leaving, people, recipe)
     audit = gate(seen, promise_of(recipe, run.partition))
-    check_recoded(leaving, recipe.recode, table.schema, as_written=plan.release.as_written)
+    _check_recoded(leaving, plan, table)
     about = check_metadata(data.schema, leaving, keep=keep_metadata, whole=whole_lists(recipe, table))
     attempts = attack_release(table, leaving, recipe.to_dict(), keep_metadata=keep_metadata)
     ordered = _notes_on_order(order, attempts, recipe)
@@ -447,6 +447,12 @@ def _as_frames(frame: Any, release: Release, table: Table, recipe: Recipe) -> tu
     return first, FrameSink().in_order(second, apart.data.column_names)
 
 
+def _check_recoded(leaving: Release, plan: Plan, table: Table) -> None:
+    recipe = plan.recipe
+    noisy, steps = recipe.epsilon is not None, recipe.resolution
+    check_recoded(leaving, recipe.recode, table, as_written=plan.release.as_written, noisy=noisy, resolution=steps)
+
+
 def _notes_on_order(order: RowOrder, attempts: Sequence[Attempt], recipe: Recipe) -> tuple[str, ...]:
     """Return what was done about the order of rows, or what it reveals."""
     return (order.note,) if order.note else note_on_order(attempts, recipe.row_order)
@@ -523,7 +529,7 @@ def protect_file(
         leaving = _read_back(release, hidden)
         seen = with_people(leaving, people, recipe)
         audit = gate(seen, promise_of(recipe, run.partition))
-        check_recoded(leaving, recipe.recode, table.schema, as_written=plan.release.as_written)
+        _check_recoded(leaving, plan, table)
         about = check_metadata(whole.as_read.data.schema, leaving, hidden, keep=keep_metadata, whole=lists)
         attempts = attack_release(table, leaving, recipe.to_dict(), notes_in(hidden), keep_metadata=keep_metadata)
         control = write_holdout(held, side_files.holdout, papers, _reader(source, recipe, whole, sink))

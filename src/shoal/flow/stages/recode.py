@@ -15,22 +15,24 @@ import pyarrow.compute as pc
 from shoal.errors import SchemaError, ShoalError, raise_all
 from shoal.flow.stages.recoded_categories import grouped
 from shoal.flow.stages.recoded_moments import change_of_moments
-from shoal.flow.stages.recoded_numbers import change_of_numbers
+from shoal.flow.stages.recoded_numbers import change_of_number, change_of_numbers
+from shoal.flow.stages.recoded_orders import is_ordered, merged
+from shoal.flow.stages.recoded_text import recoded_cells
 from shoal.flow.stages.values import as_values
 from shoal.parameters import unknown
 from shoal.recipe.recipe import Recipe
 from shoal.recipe.recodes import Recode, recode_of
+from shoal.schema.cells import is_text
 from shoal.types import Column, Kind, Schema, Table, in_one_piece, with_columns
-
-_NUMBERS = (Kind.CONTINUOUS, Kind.INTEGER)
 
 
 def recoded(table: Table, recipe: Recipe) -> Table:
     """Return a table with the columns recoded that the recipe names; it keeps the table before as `before`.
 
     Numbers and dates keep their kind and type: values beyond a limit become the limit or the declared value, others
-    the middle of their interval, for whole numbers and dates the lower of two middles. Missing values stay missing.
-    Categories become names of groups, and the taxonomy is cut off below these.
+    the middle of their interval, for whole numbers and dates the lower of two middles. Text cells whose value does not
+    change keep their characters, and so do codes that mean "no value". Categories become names of groups, and the
+    taxonomy is cut off below these; ordered categories become others of the same order.
 
     **Guarantee.** A recoded value depends on the value and the recipe only, and the order of rows stays.
 
@@ -62,16 +64,30 @@ def _recoded_column(table: Table, name: str, how: Recode) -> tuple[pa.ChunkedArr
         raise SchemaError(f"Column {name!r}: holds values of mixed types and cannot be recoded. Give it one type.")
     if how.level is not None:
         return grouped(table, column, how.level)
-    if column.kind not in (*_NUMBERS, Kind.DATETIME):
-        raise SchemaError(
-            f"Column {name!r}: limits and intervals are for numbers and dates, this column is {column.kind}. Give it a "
-            "taxonomy and recode it by level, or leave it out of recode."
-        )
+    if column.kind is Kind.ORDINAL and is_ordered(table, column):
+        return merged(table, column, how), column
+    _refuse(column, how)
+    if is_text(table.data.column(name)):
+        return recoded_cells(table, column, how, change_of_number, change_of_moments), column
     values = as_values(name, table, exact=True)
     values = values.cast(values.type.value_type) if pa.types.is_dictionary(values.type) else values
     change_of = change_of_moments if column.kind is Kind.DATETIME else change_of_numbers
     change = change_of(column, how, values.type)
     return _kept_codes(table.data.column(name), _mapped(values, change)), column
+
+
+def _refuse(column: Column, how: Recode) -> None:
+    """Refuse groups and limits of columns that cannot have them."""
+    if how.groups:
+        raise SchemaError(
+            f"Column {column.name!r}: groups are for ordered categories, and it has no order of categories. Give it "
+            "one (orders), or leave out its groups."
+        )
+    if column.kind is Kind.NOMINAL:
+        raise SchemaError(
+            f"Column {column.name!r}: limits and intervals are for numbers and dates, this column is {column.kind}. "
+            "Give it a taxonomy and recode it by level, an order (orders), or leave it out of recode."
+        )
 
 
 def _mapped(values: pa.ChunkedArray, change: Callable[[pa.Array], pa.Array]) -> pa.ChunkedArray:
@@ -82,4 +98,5 @@ def _mapped(values: pa.ChunkedArray, change: Callable[[pa.Array], pa.Array]) -> 
 
 def _kept_codes(cells: pa.ChunkedArray, fresh: pa.ChunkedArray) -> pa.ChunkedArray:
     """Keep cells of the same type that are read as missing, such as −9 for a refusal."""
+    cells = cells.cast(cells.type.value_type) if pa.types.is_dictionary(cells.type) else cells
     return pc.coalesce(fresh, cells) if cells.type == fresh.type else fresh

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from shoal.errors import DataError, SchemaError
 from shoal.flow.stages.values import as_values
+from shoal.schema.cells import is_text
 from shoal.types import Column, Table, Taxonomy, called, in_one_piece
 
 
@@ -32,6 +34,9 @@ def grouped(table: Table, column: Column, level: int) -> tuple[pa.ChunkedArray, 
     found = pa.array([groups[name][-1] for name in names], pa.string()).take(coded.indices)
     if pa.types.is_dictionary(was):
         found = found.dictionary_encode()
+    cells = table.data.column(column.name)
+    if is_text(cells):  # codes that mean "no value" stay
+        found = in_one_piece(pc.coalesce(pa.chunked_array([found]), cells.cast(pa.string())))
     tree = Taxonomy({path[-1]: path[:-1] for path in groups.values()})
     return pa.chunked_array([found]), replace(column, taxonomy=tree)
 

@@ -66,7 +66,7 @@ def _tick(column: Column, kind: pa.DataType, limit: Limit) -> int:
     """Return a declared date or time in ticks of a type; without a time zone it is in UTC."""
     moment = moment_of(limit) if isinstance(limit, str) else None
     if moment is None:
-        raise SchemaError(f"Column {column.name!r}: holds dates, so its recode must have dates, got numbers.")
+        raise SchemaError(f"Column {column.name!r}: holds dates, so its recode must have dates, got others.")
     moment = moment if moment.tzinfo is None else moment.astimezone(UTC).replace(tzinfo=None)
     if pa.types.is_date(kind):
         return moment.date().toordinal() - 719_163  # days from 1 January 1970

@@ -19,31 +19,14 @@ from shoal.types import Column, Kind
 
 def change_of_numbers(column: Column, how: Recode, kind: pa.DataType) -> Callable[[pa.Array], pa.Array]:
     """Return the change of numbers of a type, in exact arithmetic."""
-    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
-        raise SchemaError(f"Column {column.name!r}: must hold numbers, got {kind}. Give it another kind.")
-    unit = _unit(column, kind)
-    texts = [limit for limit in (*how.limits, how.top_as, how.bottom_as, *how.breaks) if isinstance(limit, str)]
-    if texts or isinstance(how.interval, str):
-        raise SchemaError(
-            f"Column {column.name!r}: holds numbers, so its recode must have numbers, got dates or units of dates."
-        )
-    low, high = (None if limit is None else _exact(limit) for limit in how.limits)
-    ends = _Ends(low, high, *(None if at is None else _exact(at) for at in (how.bottom_as, how.top_as)))
-    if unit is not None and (odd := [one for one in ends.released if one % unit]):
-        raise SchemaError(
-            f"Column {column.name!r}: limits must be values that the column can hold, {len(odd)} of its recode "
-            f"{'is' if len(odd) == 1 else 'are'} not a multiple of {float(unit):g}. Round it."
-        )
-    breaks = [_exact(one) for one in how.breaks]
-    width = None if how.interval is None else _exact(how.interval)
+    change_one, (low, high) = change_of_number(column, how, kind), how.limits
 
     def one(value: Any) -> Any:
         if isinstance(value, float) and not math.isfinite(value):
-            return value
+            ends = (low, high, how.bottom_as, how.top_as)
+            return _as_type(beyond, value) if (beyond := _of_infinity(value, *ends)) is not None else value
         x = _exact(value)
-        y = ends.beyond(x)
-        if y is None:
-            y = x if width is None and not breaks else ends.cut(_Interval.around(x, width, breaks)).middle(unit)
+        y = change_one(x)
         return value if y == x else _as_type(y, value)
 
     def change(distinct: pa.Array) -> pa.Array:
@@ -56,6 +39,43 @@ def change_of_numbers(column: Column, how: Recode, kind: pa.DataType) -> Callabl
             ) from None
 
     return change
+
+
+def change_of_number(column: Column, how: Recode, kind: pa.DataType) -> Callable[[Fraction], Fraction]:
+    """Return the change of one number of a column, which has values of a type."""
+    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
+        raise SchemaError(f"Column {column.name!r}: must hold numbers, got {kind}. Give it another kind.")
+    unit = _unit(column, kind)
+    texts = [limit for limit in (*how.limits, how.top_as, how.bottom_as, *how.breaks) if isinstance(limit, str)]
+    if texts or isinstance(how.interval, str):
+        raise SchemaError(
+            f"Column {column.name!r}: holds numbers, so its recode must have numbers, got dates, names or units of "
+            "dates."
+        )
+    low, high = (None if limit is None else _exact(limit) for limit in how.limits)
+    ends = _Ends(low, high, *(None if at is None else _exact(at) for at in (how.bottom_as, how.top_as)))
+    if unit is not None and (odd := [one for one in ends.released if one % unit]):
+        raise SchemaError(
+            f"Column {column.name!r}: limits must be values that the column can hold, {len(odd)} of its recode "
+            f"{'is' if len(odd) == 1 else 'are'} not a multiple of {float(unit):g}. Round it."
+        )
+    breaks = [_exact(one) for one in how.breaks]
+    width = None if how.interval is None else _exact(how.interval)
+
+    def change(x: Fraction) -> Fraction:
+        if (y := ends.beyond(x)) is not None:
+            return y
+        return x if width is None and not breaks else ends.cut(_Interval.around(x, width, breaks)).middle(unit)
+
+    return change
+
+
+def _of_infinity(value: float, low: Any, high: Any, low_as: Any, high_as: Any) -> Fraction | None:
+    """Return the value in place of an infinity; None if it stays, because no limit lies before it."""
+    limit, instead = (high, high_as) if value > 0 else (low, low_as)
+    if math.isnan(value) or limit is None:
+        return None
+    return _exact(limit if instead is None else instead)
 
 
 def _by_digits(distinct: pa.Array) -> pa.Array:

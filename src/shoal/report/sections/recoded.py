@@ -20,6 +20,8 @@ def recoding(how: Mapping[str, Any]) -> str:
 def _parts(how: Mapping[str, Any]) -> Iterator[str]:
     if "level" in how:
         yield f"categories become their groups at level {how['level']} of the taxonomy"
+    for name, some in how.get("groups", {}).items():
+        yield f"{', '.join(str(one) for one in some if str(one) != name)} become {name}"
     breaks = how.get("breaks", ())
     low, high = (breaks[0], breaks[-1]) if breaks else (how.get("bottom"), how.get("top"))
     if low is not None:
