@@ -18,7 +18,7 @@ _MOST = (("latitude", 90.0), ("longitude", 180.0))
 _LEAST_COSINE = 1e-3  # at the poles a degree of longitude has no length
 
 
-def pair_footings(attributes: Sequence[Attribute], pairs: Sequence[tuple[str, str]], scale: str) -> dict[str, Footing]:
+def pair_footings(attributes: Sequence[Attribute], pairs: Sequence[tuple[str, ...]], scale: str) -> dict[str, Footing]:
     """Return the scaling of each coordinate of places.
 
     A degree of longitude counts as many degrees of latitude as it is long at the mean latitude: its cosine. Both

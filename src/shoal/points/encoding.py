@@ -65,7 +65,7 @@ class Encoding(Checked):
         self,
         attributes: Sequence[Attribute],
         weights: Mapping[str, float] | None = None,
-        pairs: Sequence[tuple[str, str]] = (),
+        pairs: Sequence[tuple[str, ...]] = (),
     ) -> Points:
         """Put every record at a point; squared distances in an attribute are multiplied by its weight.
 

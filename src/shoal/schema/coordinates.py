@@ -29,7 +29,7 @@ def coordinate_pairs(columns: Sequence[Seen]) -> list[tuple[str, str]]:
     )
     if len(norths) == len(easts) == 1 and norths[0].name != easts[0].name:
         return [(norths[0].name, easts[0].name)]
-    found = []
+    found: list[tuple[str, str]] = []
     for north in norths:
         rest = without_words(north.name, "latitude")
         alike = [one.name for one in easts if without_words(one.name, "longitude") == rest and one.name != north.name]
