@@ -8,7 +8,7 @@ from typing import Any
 
 from shoal.api._given import input_place, is_place, refuse_with_frame
 from shoal.api._stores import reads
-from shoal.flow import inspect as flow
+from shoal.flow.inspect import inspect as flow
 from shoal.locations import path_or_none, place
 from shoal.types import Inspection
 

@@ -243,6 +243,15 @@ def order_weight(option: str, given: str) -> float | str:
         raise ParameterError(f"{option}: must be a number or keep, got {given!r}. Correct it.") from None
 
 
+def coordinates(_: str, given: Sequence[str]) -> list[tuple[str, ...]]:
+    """Parse pairs of columns, each ``a,b``.
+
+    >>> coordinates("--coordinates", ["lat,lon"])
+    [('lat', 'lon')]
+    """
+    return [names(pair) for pair in given]
+
+
 def attribute_blocks(_: str, given: Sequence[str]) -> list[tuple[str, ...]] | str:
     """Parse blocks of attributes, each ``a,b``, or the word by which they are formed.
 
@@ -396,6 +405,7 @@ _READERS: dict[str, tuple[Any, Callable[[str, Any], Any]]] = {
     "categories": (list[str], orders),
     "order_weight": (str, order_weight),
     "attribute_weights": (list[str], partial(values, last=True)),
+    "coordinates": (list[str], coordinates),
     "attribute_blocks": (list[str], attribute_blocks),
     "steer": (list[str], steerings),
     "delimiter": (str, lambda _, typed: {"\\t": "\t", "tab": "\t"}.get(typed, typed)),

@@ -12,7 +12,7 @@ from shoal.cli import _options as o
 from shoal.cli._tables import print_json, print_table, progress_bar, shortened
 
 if TYPE_CHECKING:
-    from shoal.types import Combination, Inspection, Unchanged
+    from shoal.types import Combination, Inspection
 
 SUMMARY = "Look at a file before it is protected."
 EXAMPLE = "shoal inspect people.csv --recipe recipe.toml"
@@ -41,7 +41,9 @@ def inspect(
         return
     _print_columns(found)
     _print_combinations(found)
-    _print_unchanged(found.unchanged)
+    if found.special is not None:
+        typer.echo(found.special.sentence)
+    _print_unchanged(found)
     for note in found.notes:
         typer.echo(note)
     if recipe is not None:
@@ -54,9 +56,11 @@ def _print_columns(found: Inspection) -> None:
     rows = []
     for guess in found.columns:
         missing = f"{100 * guess.missing / found.records:.1f} %" if guess.missing else ""
-        rows.append((guess.name, guess.kind.value, missing, f"{guess.distinct:,}", guess.role.value, guess.reason))
+        name = f"{guess.name}: {guess.label}" if guess.label else guess.name
+        rows.append((name, guess.kind.value, missing, f"{guess.distinct:,}", guess.role.value, guess.reason))
     title = f"Columns of {found.records:,} records, roles guessed"
-    heads = ("Column", "Kind", "Missing", "Different", "Role", "Why")
+    labelled = any(guess.label for guess in found.columns)
+    heads = ("Column: label" if labelled else "Column", "Kind", "Missing", "Different", "Role", "Why")
     print_table(title, heads, rows, right=(2, 3), fold=(0,), whole=(4,))
 
 
@@ -78,8 +82,17 @@ def _print_combinations(found: Inspection) -> None:
         typer.echo(f"Pairs and triples omit the {found.left_out:,} columns with the fewest distinct values.")
 
 
-def _print_unchanged(found: Unchanged) -> None:
+def _print_unchanged(seen: Inspection) -> None:
     """Print how many records are unique on columns that the guessed roles release unchanged."""
+    found, roles = seen.unchanged, {guess.name: guess.role.value for guess in seen.columns}
+    rows: list[Sequence[str] | None] = [
+        (name, roles[name], f"{count:,}") for name, count in found.alone or () if name in found.unreviewed
+    ]
+    if rows:
+        if len(rows) > 1:
+            rows += [None, (f"all {len(rows):,} together", "", f"{found.unreviewed_unique:,}")]
+        heads = ("Not reviewed", "Role", "Unique")
+        print_table("Columns released unchanged and not reviewed", heads, rows, right=(2,), fold=(0,))
     for sentence in found.figures:
         typer.echo(sentence)
     if found.warning:

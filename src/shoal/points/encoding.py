@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Literal
 
 import numpy as np
@@ -14,6 +15,7 @@ from shoal.errors import DataError
 from shoal.kernels.arithmetic.sums import extent
 from shoal.kernels.runtime.jit import each
 from shoal.parameters import Checked, Param
+from shoal.points._degrees import pair_footings
 from shoal.points._pieces import placed_table, standard
 from shoal.points.numeric import Numeric, present
 from shoal.types import (
@@ -60,14 +62,23 @@ class Encoding(Checked):
             return self.scale
         return "range" if any(isinstance(attribute, CodedAttribute) for attribute in attributes) else "standard"
 
-    def encode(self, attributes: Sequence[Attribute], weights: Mapping[str, float] | None = None) -> Points:
-        """Put every record at a point; squared distances in an attribute are multiplied by its weight."""
-        if not weights and all(isinstance(one, Numeric) for one in attributes):
+    def encode(
+        self,
+        attributes: Sequence[Attribute],
+        weights: Mapping[str, float] | None = None,
+        pairs: Sequence[tuple[str, ...]] = (),
+    ) -> Points:
+        """Put every record at a point; squared distances in an attribute are multiplied by its weight.
+
+        Each of `pairs`, latitude and longitude, is one attribute of two dimensions on one scale.
+        """
+        if not weights and not pairs and all(isinstance(one, Numeric) for one in attributes):
             return self._of_numbers([one for one in attributes if isinstance(one, Numeric)])
         parts: list[Part] = []
         owners: list[str] = []
         footings: list[Footing] = []
         scale = _SCALES[self.scale_for(attributes)]
+        degrees = pair_footings(attributes, pairs, self.scale_for(attributes))
         for attribute in attributes:
             weight = (weights or {}).get(attribute.name, 1.0)
             if isinstance(attribute, CodedAttribute):
@@ -75,7 +86,8 @@ class Encoding(Checked):
                 parts.append((column, weight))
                 new = [Footing(0.0, 1.0 / float(np.sqrt(weight)) if weight else 0.0, 0)] * column.edges
             else:
-                placed = _weighted(placing(attribute).place(scale), weight)
+                own = degrees.get(attribute.name)
+                placed = _weighted(placing(attribute).place(scale if own is None else partial(_fixed, own)), weight)
                 parts.append(placed.coordinates)
                 new = list(placed.footings)
             owners += [attribute.name] * len(new)
@@ -94,6 +106,11 @@ def placing(attribute: Attribute) -> PlacedAttribute:
     """Return an attribute that is not coded."""
     assert isinstance(attribute, PlacedAttribute)  # it is not coded
     return attribute
+
+
+def _fixed(footing: Footing, values: NDArray[np.float64]) -> Footing:
+    """Return a scaling that was found from several columns."""
+    return footing
 
 
 def _weighted(placed: Placed, weight: float) -> Placed:

@@ -191,6 +191,12 @@ class RecipeFields(Settings):
         example="{ work = 2 }", option="--attribute-weight", metavar="COLUMN=NUMBER", usual="1 each",
         more="Numbers ≥ 0 and ≤ 1e6.", see="[Weights of attributes](recipe.md#weights-of-attributes)",
     )] = field(default_factory=dict)
+    coordinates: Annotated[tuple[Names, ...], Param(
+        "Latitude and longitude: one attribute of two dimensions", words="a list of pairs of column names",
+        group=METHOD, example='[["lat", "lon"]]', metavar="LATITUDE,LONGITUDE",
+        more="Both have one scale, in which distances mean the same both ways, and together count as one attribute.",
+        see="[Coordinates](recipe.md#coordinates)",
+    )] = ()
     when_missing: Annotated[str, Param(
         "Missing quasi-identifiers: a category, exclude the row, or fill", choices=("category", "exclude", "fill"),
         group=METHOD, example='"exclude"', see="[Missing values](schema.md#missing-values)",

@@ -295,6 +295,7 @@ class _Optional(TypedDict, total=False):
     orders: Mapping[str, Sequence[Any]]
     recode: Mapping[str, Mapping[str, Any]]
     attribute_weights: Mapping[str, float]
+    coordinates: Sequence[Names]
     when_missing: str
     suppress: float
     small_strata: str

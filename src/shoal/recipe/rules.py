@@ -113,6 +113,28 @@ def _blocks(recipe: Recipe) -> Iterator[str]:
         yield f"attribute_blocks must hold quasi-identifiers only, {listing(extra)} is not one. Remove it."
 
 
+def _coordinates(recipe: Recipe) -> Iterator[str]:
+    """Check pairs of latitude and longitude: quasi-identifiers that classes, weights and steps treat as one."""
+    if not recipe.coordinates:
+        return
+    inside = [name for pair in recipe.coordinates for name in pair]
+    if any(len(pair) != 2 for pair in recipe.coordinates) or len(set(inside)) < len(inside):
+        yield "coordinates must hold pairs of a latitude and a longitude, each column once. Correct the pairs."
+    if extra := [name for name in inside if name not in recipe.quasi]:
+        yield f"coordinates must hold quasi-identifiers only, {listing(extra)} is not one. Remove it."
+    apart = [*recipe.listed_blocks, recipe.household_level]
+    if any(0 < len(set(pair) & set(block)) < len(pair) for pair in recipe.coordinates for block in apart):
+        yield "the coordinates of a place must be in one block, one block holds only one of them. Put both there."
+    for what in ("attribute_weights", "resolution"):
+        given = [[getattr(recipe, what).get(name) for name in pair] for pair in recipe.coordinates]
+        if any(len(set(map(str, pair))) > 1 for pair in given):
+            yield f"{what} must be the same for both coordinates of a place. Give both, or leave out both."
+    if recipe.blocking is not None or registry.says("partition", recipe.method, "forms_blocks") is True:
+        yield "coordinates need one block of both columns, but the blocks are formed by the method. List the blocks."
+    if recipe.epsilon is not None:
+        yield "coordinates cannot be used with epsilon, because noise is added to each column. Leave out one of them."
+
+
 def _required(recipe: Recipe) -> Iterator[str]:
     required = resolve("Recipe", recipe.require)
     for one in required:
@@ -216,5 +238,5 @@ def _changed(recipe: Recipe, role: Role) -> str:
 
 RULES: tuple[Rule, ...] = (
     some_quasi, weighted_quasi, rounded, _roles, _closeness, _counted, _together, _households, _strata, _blocks,
-    _required, _repeated, _noise, _noisy_columns, _digits, _reviewed, _recoded,
+    _coordinates, _required, _repeated, _noise, _noisy_columns, _digits, _reviewed, _recoded,
 )  # fmt: skip

@@ -12,7 +12,7 @@ from shoal.types.attacked import Attacked, Trio
 from shoal.types.axis import FROM_THE_DATA, Axis, Cut, Domain, domains
 from shoal.types.coded import Coded, CodedColumn, changes, coded, distances, some_of, sort_keys, stacked
 from shoal.types.explored import Explored, Setting
-from shoal.types.inspection import Combination, Guess, Inspection
+from shoal.types.inspection import Combination, Guess, Inspection, SpecialUniques
 from shoal.types.partition import Block, Codes, Comparison, Pair, Partition
 from shoal.types.points import (
     Attribute,
@@ -66,6 +66,7 @@ __all__ = [
     "Attacked",
     "Attacker",
     "Resolution",
+    "SpecialUniques",
     "Step",
     "UNITS",
     "Run",

@@ -169,7 +169,12 @@ def inspection_card(seen: Inspection) -> Card:
         f"{counted(seen.records, 'record')}, {counted(len(seen.columns), 'column')}; {alone}",
         facts=(("records", f"{seen.records:,}"), ("unique", f"{unique:,}"), ("smallest class", f"{seen.together.k:,}")),
         grids=(Grid("", ("Column", "Role", "Kind", "Distinct", "Missing", "Why"), tuple(rows)),),
-        notes=(*seen.unchanged.figures, "The starter recipe is in .recipe."),
+        notes=(
+            *([seen.special.sentence] if seen.special else []),
+            *seen.unchanged.figures,
+            *seen.notes,
+            "The starter recipe is in .recipe.",
+        ),
     )
 
 

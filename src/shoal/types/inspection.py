@@ -21,11 +21,13 @@ class Guess:
     reason: str  #: in words; never a value
     missing: int  #: number of records without a value
     distinct: int  #: number of distinct values, not counting missing ones
+    label: str = ""  #: the label that the file gives it
 
     def to_dict(self, records: int) -> dict[str, Any]:
         """Return the guess as plain values, as in the JSON of ``shoal inspect``."""
         return {
             "name": self.name,
+            "label": self.label or None,
             "kind": self.kind.value,
             "role": self.role.value,
             "reason": self.reason,
@@ -50,6 +52,46 @@ class Combination:
             "unique": self.unique,
             "k": self.k,
             "classes": self.classes,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class SpecialUniques:
+    """Records that presumed quasi-identifiers make unique (sample uniques), and those that few of them do (SUDA)."""
+
+    attributes: tuple[str, ...]
+    records: int  #: number of records of the table
+    searched: int  #: number of records that were searched: all, or a sample
+    unique: int  #: of these, records that all attributes together make unique
+    by_size: tuple[int, ...]  #: records that one attribute makes unique, further ones that two do, and so on
+
+    @property
+    def sentence(self) -> str:
+        """The counts in words.
+
+        >>> print(SpecialUniques(("age", "sex", "job"), 100, 100, 40, (5, 10)).sentence)
+        40 of 100 records are sample uniques, unique by all 3 columns; 15 are special uniques (SUDA): 5 by one column, 10 more by two.
+        """  # noqa: E501 it is one sentence
+        first, *more = self.by_size
+        words = [f"{first:,} by one column"]
+        words += [f"{count:,} more by {('two', 'three')[at]}" for at, count in enumerate(more)]
+        part = (
+            f"In a sample of {self.searched:,} of {self.records:,} records, where more are unique than in the table: "
+        )
+        sample = part if self.searched < self.records else ""
+        return (
+            f"{sample}{self.unique:,} of {self.searched:,} records are sample uniques, unique by all "
+            f"{len(self.attributes):,} columns; {sum(self.by_size):,} are special uniques (SUDA): {', '.join(words)}."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {
+            "attributes": list(self.attributes),
+            "records": self.records,
+            "searched": self.searched,
+            "sample_uniques": self.unique,
+            "special_uniques": list(self.by_size),
         }
 
 
@@ -78,11 +120,15 @@ class Inspection(Shown):
     text
         Settings with which the text file is read: those given, and those detected.
     notes
-        How the text file is written, in sentences.
+        How the text file is written, and what free text, repeats and coordinates suggest, in sentences.
     choices
         Settings of which one must be chosen, because the cells do not tell.
     command
         The command that protects the file; empty for a frame, or without quasi-identifiers.
+    special
+        Sample uniques and special uniques of the presumed quasi-identifiers; None with fewer than two.
+    coordinates
+        Pairs of columns that are latitude and longitude of one place.
     """
 
     records: int
@@ -97,6 +143,8 @@ class Inspection(Shown):
     notes: tuple[str, ...] = ()
     choices: tuple[Mapping[str, str], ...] = ()
     command: str = ""
+    special: SpecialUniques | None = None
+    coordinates: tuple[tuple[str, str], ...] = ()
 
     def _card(self) -> Card:
         from shoal.types.cards import inspection_card
@@ -115,6 +163,8 @@ class Inspection(Shown):
             "together": self.together.to_dict(),
             "combinations": [one.to_dict() for one in self.combinations],
             "left_out": self.left_out,
+            "special_uniques": None if self.special is None else self.special.to_dict(),
+            "coordinates": [list(pair) for pair in self.coordinates],
             "unchanged": self.unchanged.to_dict(),
             "text": dict(self.text),
             "notes": list(self.notes),

@@ -277,6 +277,8 @@ class Unchanged:
     in_class
         For each column the number of records that it makes unique within their class; None where a record has no
         class, or more than one.
+    alone
+        For each column the number of records that it alone makes unique; None: not counted.
     few
         Number of records that one of these columns makes unique, further ones that two do, and so on: the special
         uniques of SUDA; None: not searched.
@@ -292,6 +294,7 @@ class Unchanged:
     unreviewed_unique: int = 0
     in_class: tuple[tuple[str, int], ...] | None = None
     few: tuple[int, ...] | None = None
+    alone: tuple[tuple[str, int], ...] | None = None
 
     @property
     def by_few(self) -> str:
@@ -349,6 +352,7 @@ class Unchanged:
             "unreviewed_unique_records": self.unreviewed_unique,
             "unique_in_class": None if self.in_class is None else dict(self.in_class),
             **({} if self.few is None else {"unique_by_few": list(self.few)}),
+            **({} if self.alone is None else {"unique_alone": dict(self.alone)}),
         }
 
 

@@ -158,7 +158,7 @@ def points_of(plan: Plan, table: Table) -> tuple[Table, Sequence[Attribute], Poi
     """Return the table with parsed cells, its attributes, and its records as points, with what methods must respect."""
     recipe = plan.recipe
     typed, attributes = encode(table, table.schema.names(Role.QUASI), missing=plan.missing)
-    points = bounded(plan.encoding.encode(attributes, recipe.attribute_weights), recipe, typed)
+    points = bounded(plan.encoding.encode(attributes, recipe.attribute_weights, recipe.coordinates), recipe, typed)
     return typed, attributes, _with_demands(plan, table, points)
 
 

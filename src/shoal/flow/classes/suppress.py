@@ -55,7 +55,9 @@ def _points(table: Table, recipe: Recipe) -> Points:
     missing = "fill" if recipe.when_missing == "fill" else "category"
     typed, attributes = encode(table, table.schema.names(Role.QUASI), missing=missing)
     given = {one.name: recipe.set[one.name] for one in declarations(Encoding) if one.name in recipe.set}
-    points = bounded(build(Encoding, given).encode(attributes, recipe.attribute_weights), recipe, typed)
+    points = bounded(
+        build(Encoding, given).encode(attributes, recipe.attribute_weights, recipe.coordinates), recipe, typed
+    )
     return replace(points, x=in_range(points.x))
 
 

@@ -58,7 +58,7 @@ class Bench:
         missing = "fill" if recipe.when_missing == "fill" else "category"
         with rows_kept(self.rows):
             _, attributes = encode(self.table, self.table.schema.names(Role.QUASI), missing=missing)
-            return Encoding().encode(attributes, recipe.attribute_weights)
+            return Encoding().encode(attributes, recipe.attribute_weights, recipe.coordinates)
 
 
 @dataclass(frozen=True, eq=False)

@@ -143,6 +143,7 @@ def _scaled(made: Formed, left: pa.Table, released: Release, before: _Before) ->
     as_compared = (
         made.plan.encoding.scale_for(made.attributes) == "standard"
         and not recipe.attribute_weights
+        and not recipe.coordinates
         and recipe.epsilon is None  # bounds change scales
     )
     footings = {

@@ -23,8 +23,9 @@ def command_for(place: Place, found: Inspection, recipe: Path | None) -> str:
     if recipe is not None:
         return f"{start} --recipe {_typed(str(recipe))}"
     roles = " ".join(f"--{role.value} {_list(names)}" for role in _OPTIONS if (names := found.named(role)))
+    places = " ".join(f"--coordinates {_list(pair)}" for pair in found.coordinates)
     text = {key: ",".join(value) if isinstance(value, (list, tuple)) else value for key, value in found.text.items()}
-    return " ".join(filter(None, [start, roles, f"--k {found.k}", flags(text)]))
+    return " ".join(filter(None, [start, roles, places, f"--k {found.k}", flags(text)]))
 
 
 def _list(names: tuple[str, ...]) -> str:

@@ -332,6 +332,10 @@ def _inside(account: Run) -> list[tuple[str, str]]:
         rows.append(("Excluded", f"{counted(account.left_out, 'record')}: a quasi-identifier is missing."))
     if recipe.get("attribute_weights"):
         rows.append(("Attribute weights", f"Squared distances count {_listed(recipe['attribute_weights'])} times."))
+    if recipe.get("coordinates"):
+        rows.append(
+            ("Coordinates", "; ".join(joined(pair) for pair in recipe["coordinates"]) + ": one attribute each.")
+        )
     if len(blocks := recipe.get("attribute_blocks", recipe.get("blocks", ()))) > 1:
         rows.append(("Blocks", "; ".join(joined(block) for block in blocks) + ": partitioned separately."))
     if recipe.get("steer"):

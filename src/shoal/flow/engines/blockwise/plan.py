@@ -72,6 +72,8 @@ def _of_classes(recipe: Recipe, engine: Engine) -> list[str]:
         faults.append("choices must be 1. Leave it out.")
     if recipe.block_count > 1 or recipe.household_level:
         faults.append("quasi-identifiers must form one block, got several. Leave out attribute_blocks.")
+    if recipe.coordinates:
+        faults.append(f"coordinates are not supported yet. Leave them out, or {engine.instead}.")
     if recipe.steer:
         faults.append("steer is not supported, because it needs all records in memory. Leave it out.")
     if recipe.small_strata == "merge":

@@ -1,0 +1,1 @@
+"""`inspect`: guessed roles, unique records, and a recipe to start from."""

@@ -1,0 +1,70 @@
+"""Latitude and longitude as one attribute of two dimensions: one scale, on which distances mean the same both ways."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.errors import DataError, SchemaError
+from shoal.points._missing import Missing
+from shoal.points._pieces import standard
+from shoal.points.numeric import Numeric
+from shoal.types import Attribute, Footing
+
+_MOST = (("latitude", 90.0), ("longitude", 180.0))
+_LEAST_COSINE = 1e-3  # at the poles a degree of longitude has no length
+
+
+def pair_footings(attributes: Sequence[Attribute], pairs: Sequence[tuple[str, ...]], scale: str) -> dict[str, Footing]:
+    """Return the scaling of each coordinate of places.
+
+    A degree of longitude counts as many degrees of latitude as it is long at the mean latitude: its cosine. Both
+    coordinates are divided by one number, so that the place as a whole has deviation 1 (``standard``), that the
+    diagonal of all places has length 1 (``range``), or that a degree of latitude has length 1 (``none``).
+
+    **Guarantee.** The scale depends on the values of these two columns only, not on the order of records: sums are
+    exactly rounded.
+
+    >>> import pyarrow as pa
+    >>> north, east = (Numeric.encode(name, pa.chunked_array([[59.0, 61.0]])) for name in ("lat", "lon"))
+    >>> found = pair_footings([north, east], [("lat", "lon")], "standard")
+    >>> round(found["lon"].spread / found["lat"].spread, 9)  # a degree of longitude is half as long at 60° north
+    2.0
+    """
+    columns = {one.name: one for one in attributes}
+    found: dict[str, Footing] = {}
+    for pair in pairs:
+        values = [_degrees(columns[name], *limit) for name, limit in zip(pair, _MOST, strict=True)]
+        (north, high), (east, wide) = (_middle(own, scale) for own in values)
+        cosine = max(math.cos(math.radians(_middle(values[0], "standard")[0])), _LEAST_COSINE)
+        unit = 1.0 if scale == "none" else math.hypot(high, cosine * wide)
+        found[pair[0]] = Footing(north, unit, 0)
+        found[pair[1]] = Footing(east, unit / cosine, 0)
+    return found
+
+
+def _middle(values: NDArray[np.float64], scale: str) -> tuple[float, float]:
+    """Return where a coordinate begins, and its deviation or its range."""
+    if scale == "standard":
+        own = standard(values)
+        return math.ldexp(own.location, own.exponent), math.ldexp(own.spread, own.exponent)
+    return (0.0, 1.0) if scale == "none" else (float(values.min()), float(values.max()) - float(values.min()))
+
+
+def _degrees(attribute: Attribute, what: str, most: float) -> NDArray[np.float64]:
+    """Return the values that are present, and refuse those that are no degrees."""
+    inner = attribute.inner if isinstance(attribute, Missing) else attribute
+    if not isinstance(inner, Numeric):
+        raise SchemaError(
+            f"Column {attribute.name!r}: a {what} must be a number in degrees. Declare its kind continuous, or remove "
+            f"it from coordinates."
+        )
+    if wrong := int((np.abs(inner.values) > most).sum()):
+        raise DataError(
+            f"Column {attribute.name!r}: a {what} must be from −{most:g} to {most:g} degrees, {wrong:,} of "
+            f"{len(inner.values):,} values are not. Correct them, or remove the column from coordinates."
+        )
+    return inner.values
