@@ -65,8 +65,8 @@ def withstands(said: Any, recipe: Recipe, claims: Sequence[Finding]) -> Iterator
     expected = Attacker(
         allowed,
         recipe.k,
-        share if counted and allowed == "algorithm" else None,
-        "person" if recipe.together is None else "group",
+        share if counted and allowed == "algorithm" and recipe.pseudonym is None else None,
+        _linked_to(recipe),
         max((int(one.required or 0) for one in claims if one.model == "exchangeability"), default=0),
         SECOND if in_two_tables(recipe) else "record",
     )
@@ -78,6 +78,13 @@ def withstands(said: Any, recipe: Recipe, claims: Sequence[Finding]) -> Iterator
     else:
         why = "one who knows the algorithm, by the promise of the method; the output does not show how it was made"
         yield Check(claim, Verdict.UNSEEN, why, essential=False)
+
+
+def _linked_to(recipe: Recipe) -> str:
+    """Return whose share of an atom, or whose pseudonym, the claim about an attacker names."""
+    if recipe.pseudonym is not None:
+        return "pseudonym"
+    return "person" if recipe.together is None else "group"
 
 
 def met(
@@ -142,7 +149,7 @@ def _as_strict(name: str, promised: float | None, asked: float) -> bool:
     return promised <= asked if name in _AT_MOST else promised == asked
 
 
-_PROMISES_K = "k_anonymity"
+_PROMISES_K, _SETS = "k_anonymity", "k_sets"
 _RANDOM = "probabilistic_k_anonymity"
 _CLOSE = ("t_closeness", "n_t_closeness")
 
@@ -232,7 +239,11 @@ def _of_records(recipe: Recipe, claims: Sequence[Finding], link: str | None) -> 
     if recipe.weight and recipe.release_weight == "class" and key == _PROMISES_K:
         wanted += [(*recipe.quasi, recipe.weight)]
         wanted += [(*recipe.quasi, *recipe.strata, recipe.weight)] if recipe.strata else []
-    return [f"{key} = {recipe.k} over {listing(names)}" for names in wanted if names not in claimed]
+    lacking = [f"{key} = {recipe.k} over {listing(names)}" for names in wanted if names not in claimed]
+    if recipe.pseudonym is None:
+        return lacking
+    sets = _claimed(claims, _SETS, recipe.k)
+    return lacking + [f"{_SETS} = {recipe.k} over {listing(names)}" for names in wanted if names not in sets]
 
 
 def _claimed(claims: Sequence[Finding], key: str, k: int) -> list[tuple[str, ...]]:
