@@ -40,7 +40,7 @@ from shoal.recipe.recipe import Recipe
 from shoal.recipe.requirements import Required, resolve
 from shoal.recipe.settings import digest
 from shoal.report.evidence import Evidence, finite
-from shoal.types import Audit, Check, Dialect, Finding, Role, Verdict, Verification
+from shoal.types import Audit, Check, Dialect, Finding, Verdict, Verification
 
 
 @dataclass(frozen=True, eq=False)

@@ -182,6 +182,7 @@ def seeded(recipe: Recipe) -> bool:
 def all_claimed(recipe: Recipe, claims: Sequence[Finding], link: str | None) -> Check:
     """Compare the promises of a recipe with the audited claims."""
     faults = [*_of_records(recipe, claims, link), *_of_values(recipe, claims, link), *_of_persons(recipe, claims, link)]
+    faults += _of_sets(recipe, claims)
     if (tried := replays_required(recipe)) and not any(_replayed(one, tried) for one in claims):
         faults.append(f"exchangeability in {tried:,} replays")
     faults += [
@@ -239,11 +240,18 @@ def _of_records(recipe: Recipe, claims: Sequence[Finding], link: str | None) -> 
     if recipe.weight and recipe.release_weight == "class" and key == _PROMISES_K:
         wanted += [(*recipe.quasi, recipe.weight)]
         wanted += [(*recipe.quasi, *recipe.strata, recipe.weight)] if recipe.strata else []
-    lacking = [f"{key} = {recipe.k} over {listing(names)}" for names in wanted if names not in claimed]
+    return [f"{key} = {recipe.k} over {listing(names)}" for names in wanted if names not in claimed]
+
+
+def _of_sets(recipe: Recipe, claims: Sequence[Finding]) -> list[str]:
+    """Return the columns over which k of sets is promised, because pseudonyms are released, but not claimed."""
     if recipe.pseudonym is None:
-        return lacking
-    sets = _claimed(claims, _SETS, recipe.k)
-    return lacking + [f"{_SETS} = {recipe.k} over {listing(names)}" for names in wanted if names not in sets]
+        return []
+    wanted = [recipe.quasi, *([(*recipe.quasi, *recipe.strata)] if recipe.strata else [])]
+    if recipe.weight and recipe.release_weight == "class":
+        wanted += [(*names, recipe.weight) for names in wanted]
+    claimed = _claimed(claims, _SETS, recipe.k)
+    return [f"{_SETS} = {recipe.k} over {listing(names)}" for names in wanted if names not in claimed]
 
 
 def _claimed(claims: Sequence[Finding], key: str, k: int) -> list[tuple[str, ...]]:
