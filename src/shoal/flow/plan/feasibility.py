@@ -93,8 +93,8 @@ def refuse_rare_profiles(summary: Summary, recipe: Recipe, schema: Schema, k: in
         raise DataError(
             f"Column {recipe.pseudonym!r}: pseudonyms show how many records a person has, so every person must have "
             f"{like} as at least k = {k} people do, {sum(small):,} of {len(people):,} have not. Let suppress drop "
-            f"them, keep equally many records of each person, lower k{', leave out strata' if recipe.strata else ''}, or "
-            "leave out subject_out." + _respelled(summary, recipe, schema)
+            f"them, keep equally many records of each person, lower k{', leave out strata' if recipe.strata else ''}, "
+            "or leave out subject_out." + _respelled(summary, recipe, schema)
         )
 
 

@@ -167,7 +167,8 @@ def promise_of(recipe: Recipe, partition: Partition) -> Promise:
 
 def hides_figures(recipe: Recipe) -> bool:
     """Tell whether people's shares depend on unreleased data: subjects or original weights."""
-    return recipe.counted is not None or (recipe.weight is not None and recipe.release_weight != "record")
+    people = recipe.counted is not None and recipe.pseudonym is None
+    return people or (recipe.weight is not None and recipe.release_weight != "record")
 
 
 def _blocks(recipe: Recipe, partition: Partition) -> tuple[Block, ...]:
