@@ -7,6 +7,7 @@ import runpy
 from collections import Counter, defaultdict
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -272,3 +273,22 @@ def test_frames_keep_nothing_of_the_identifiers() -> None:
     assert done.audit.unchanged.people == 20
     numbers = table_of().set_column(0, "pid", pa.array([int(one[2:]) for one in table_of().column("pid").to_pylist()]))
     assert shoal.protect(numbers, PSEUDONYMS).data.column("pid").type == pa.string()
+
+
+def test_equal_records_of_a_person_take_no_place_by_their_row(tmp_path: Path) -> None:
+    """Many people have equal records; an exchange puts these into rows of another order."""
+    for seed in range(8):
+        rng, n = np.random.default_rng(seed), 60
+        table = pa.table(
+            {
+                "person": pa.array(rng.permutation(np.repeat(np.arange(20), 3))),
+                "a": pa.array(rng.choice([0, 1, 5], n)),
+                "secret": pa.array(rng.integers(0, 9, n)),
+            }
+        )
+        asked = {"quasi": ["a"], "confidential": ["secret"], "k": 2, "row_order": "keep", "effort": "fast"}
+        case = SimpleNamespace(recipe={**asked, "subject": "person", "subject_out": "pseudonym"})
+        done, before = published(case, table, tmp_path)
+        for _ in range(4):
+            other = people_exchanged(table, done, ["a", "person"], rng)
+            assert published(case, other, tmp_path)[1] == before
