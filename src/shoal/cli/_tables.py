@@ -144,7 +144,12 @@ def summary_of(output: str) -> Iterator[None]:
 
 
 def print_schema(
-    schema: Schema, partition: Partition, release: str, weight: str = "record", recoded: Collection[str] = ()
+    schema: Schema,
+    partition: Partition,
+    release: str,
+    weight: str = "record",
+    recoded: Collection[str] = (),
+    pseudonym: str | None = None,
 ) -> None:
     """Print the role and kind of each column, and how it is released."""
     made = {name for block in partition.blocks if block.values is not None for name in block.attributes}
@@ -159,6 +164,7 @@ def print_schema(
     if "strata were merged" in partition.note:
         known["strata"] = "as it is; merged ones as one"
     fates = {c.name: known.get(c.role, "as it is") for c in schema.columns}
+    fates |= {} if pseudonym is None else {pseudonym: "random pseudonym"}
     fates |= dict.fromkeys(made, "as the method computes it")
     fates |= {name: f"{'recoded' if fates[name] == 'as it is' else f'recoded; {fates[name]}'}" for name in recoded}
     rows = [(c.name, c.role.value, c.kind.value, fates[c.name]) for c in schema.columns]

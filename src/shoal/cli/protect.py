@@ -137,7 +137,7 @@ def protect(
         if json:
             print_json(_as_json(shown, made, done))
             return
-        print_schema(done.schema, done.partition, made.release, made.release_weight, made.recode)
+        print_schema(done.schema, done.partition, made.release, made.release_weight, made.recode, made.pseudonym)
         print_audit(done.audit)
         print_unchanged(done.audit.unchanged, done.schema)
         if done.ledger is not None:

@@ -98,9 +98,15 @@ class RecipeFields(Settings):
     )] = ()
     subject: Annotated[str | None, _column(
         "Column that identifies the person; k counts people, not rows", '"person"',
-        more="It is removed from the output.",
+        more="It is removed from the output, unless `subject_out` says otherwise.",
     )] = None
     subject_exact: Exact = False
+    subject_out: Annotated[str, Param(
+        "Subject in the output: removed, or a random pseudonym", choices=("removed", "pseudonym"), group=OUTPUT,
+        example='"pseudonym"', see="[Pseudonyms](guarantees.md#pseudonyms)",
+        more="A pseudonym shows which records belong to one person, so k counts people who share the whole set of "
+        "their released combinations.",
+    )] = "removed"
     weight: Annotated[str | None, _column("Column of sampling weights; means are weighted", '"weight"')] = None
     together: Annotated[str | None, _column(
         "Group column, e.g. household; never split, and k counts groups", '"household"',

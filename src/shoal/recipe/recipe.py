@@ -223,6 +223,16 @@ class Recipe(RecipeFields):
         return self.subject or self.together
 
     @property
+    def pseudonym(self) -> str | None:
+        """The column that is released with a pseudonym for each person; None: none is."""
+        return self.subject if self.subject_out == "pseudonym" else None
+
+    @property
+    def removed(self) -> tuple[str, ...]:
+        """The identifying columns that must not be in the output as they are read."""
+        return (*self.identifier, *(name for name in self.columns(Role.SUBJECT) if name != self.pseudonym))
+
+    @property
     def roles(self) -> dict[str, Role]:
         """The role of each column that has one."""
         return {name: role for role in Role for name in self.columns(role)}
@@ -282,6 +292,7 @@ class _Optional(TypedDict, total=False):
     strata: Names
     subject: str | None
     subject_exact: bool
+    subject_out: str
     weight: str | None
     together: str | None
     household_level: Names

@@ -70,6 +70,31 @@ def _counted(recipe: Recipe) -> Iterator[str]:
         yield ("subject_exact needs subject or together, got neither. Name one of them, or leave it out.")
 
 
+def _pseudonyms(recipe: Recipe) -> Iterator[str]:
+    """Refuse what classes of whole people cannot do, or what has not been proved for them."""
+    if recipe.subject_out != "pseudonym":
+        return
+    said = "subject_out = pseudonym"
+    if recipe.subject is None:
+        yield f"{said} needs subject, got none. Name the column that identifies the person, or leave out subject_out."
+    if recipe.t is not None or recipe.require:
+        yield (
+            f"t and require are not possible with {said}, because classes hold whole people. Leave them out, or leave "
+            "out subject_out."
+        )
+    if recipe.release != "centroid":
+        yield f"release must be centroid with {said}, got {recipe.release!r}. Leave it out, or leave out subject_out."
+    if recipe.block_count > 1:
+        yield (
+            f"quasi-identifiers must form one block with {said}, got several. Leave out attribute_blocks, or leave out "
+            "subject_out."
+        )
+    if recipe.steer:
+        yield f"steer is not possible with {said}. Leave out one of them."
+    if recipe.small_strata == "merge":
+        yield f"small_strata must be refuse with {said}, got 'merge'. Merge small strata beforehand."
+
+
 def _together(recipe: Recipe) -> Iterator[str]:
     required = resolve("Recipe", recipe.require)
     values = [one for one in required if of_confidential(one.key)]
@@ -195,7 +220,11 @@ def _digits(recipe: Recipe) -> Iterator[str]:
 
 def _recoded(recipe: Recipe) -> Iterator[str]:
     """Check the columns that are recoded: only those that are released, and not under a claim about originals."""
-    refused = {Role.IDENTIFIER: "it is removed", Role.SUBJECT: "it is removed", Role.WEIGHT: "it is a weight"}
+    refused = {
+        Role.IDENTIFIER: "it is removed",
+        Role.SUBJECT: "it is removed" if recipe.pseudonym is None else "pseudonyms replace it",
+        Role.WEIGHT: "it is a weight",
+    }
     for name in recipe.recode:
         if (role := recipe.roles.get(name)) in refused:
             yield f"recode names {name!r}, which cannot be recoded: {refused[role]}. Remove it from recode."
@@ -233,10 +262,12 @@ def _changed(recipe: Recipe, role: Role) -> str:
         return "" if whole else "the mean weight of a class is released"
     if role is Role.WEIGHT and recipe.release_weight == "none":
         return "the weight is removed"
+    if role is Role.SUBJECT and recipe.pseudonym is not None:
+        return "pseudonyms replace it"
     return {Role.QUASI: "it is a quasi-identifier"}.get(role, "" if role.leaves else "it is removed")
 
 
 RULES: tuple[Rule, ...] = (
-    some_quasi, weighted_quasi, rounded, _roles, _closeness, _counted, _together, _households, _strata, _blocks,
-    _coordinates, _required, _repeated, _noise, _noisy_columns, _digits, _reviewed, _recoded,
+    some_quasi, weighted_quasi, rounded, _roles, _closeness, _counted, _pseudonyms, _together, _households, _strata,
+    _blocks, _coordinates, _required, _repeated, _noise, _noisy_columns, _digits, _reviewed, _recoded,
 )  # fmt: skip

@@ -233,7 +233,7 @@ class Attacker:
     share
         The largest share of an atom's records that one person or group holds; None: everyone has one record.
     counted
-        Whose share it is: ``person`` or ``group``.
+        Whose share it is: ``person`` or ``group``; ``pseudonym``, if whole people with all their records are exchanged.
     replays
         Number of exchanged inputs that gave equal classes; 0: the method's promise is relied on.
     row
@@ -258,6 +258,11 @@ class Attacker:
             return (
                 f"k = {self.k} is counted in the table. Someone who knows the algorithm may learn more: classes can "
                 "depend on single records' values or rows."
+            )
+        if self.counted == "pseudonym":
+            return (
+                f"The chance to find the person of a pseudonym, and so of its records, is at most 1 in {self.k}, even "
+                f"for someone who knows the algorithm. {self._basis}"
             )
         if self.share is None:
             return (

@@ -282,6 +282,9 @@ class Unchanged:
     few
         Number of records that one of these columns makes unique, further ones that two do, and so on: the special
         uniques of SUDA; None: not searched.
+    people, unique_people
+        Number of people, and of those who are unique on all these columns over all their records at once; None: the
+        output does not show which records belong to one person.
 
     >>> Unchanged(100, ("pay", "town"), 40, ("town",), 6).to_dict()["unreviewed_unique_records"]
     6
@@ -295,6 +298,8 @@ class Unchanged:
     in_class: tuple[tuple[str, int], ...] | None = None
     few: tuple[int, ...] | None = None
     alone: tuple[tuple[str, int], ...] | None = None
+    people: int | None = None
+    unique_people: int | None = None
 
     @property
     def by_few(self) -> str:
@@ -327,6 +332,11 @@ class Unchanged:
             found.append(f"{self._share(self.unreviewed_unique)} unique by {listing(self.unreviewed)}, not reviewed.")
         elif self.reviewed:
             found.append("All columns that are released unchanged are reviewed.")
+        if self.people is not None and self.unique_people is not None:
+            found.append(
+                f"{self.unique_people:,} of {self.people:,} people are unique by these values over all their records, "
+                "which pseudonyms link."
+            )
         return tuple(found)
 
     @property
@@ -353,6 +363,7 @@ class Unchanged:
             "unique_in_class": None if self.in_class is None else dict(self.in_class),
             **({} if self.few is None else {"unique_by_few": list(self.few)}),
             **({} if self.alone is None else {"unique_alone": dict(self.alone)}),
+            **({} if self.people is None else {"people": self.people, "unique_people": self.unique_people}),
         }
 
 

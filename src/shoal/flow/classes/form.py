@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from shoal import progress
 from shoal.flow.classes.households import partition_nested, partition_together, strata_of_groups, way_of_groups
 from shoal.flow.classes.improve import canonical, improved
+from shoal.flow.classes.profiles import partition_profiles
 from shoal.flow.classes.steering import steering_in
 from shoal.flow.classes.strata import as_merged, merge_small, merged_note, partition_strata, with_strata
 from shoal.flow.plan.components import as_promised, of_values
@@ -126,6 +127,7 @@ class Ways:
     group_of: NDArray[np.int64] | None = field(default=None, repr=False)
     strata: NDArray[np.int64] | None = field(default=None, repr=False)
     strata_of_groups: NDArray[np.int64] | None = field(default=None, repr=False)
+    people: NDArray[np.int64] | None = field(default=None, repr=False)  #: of each record, where classes hold them whole
 
 
 #: Partitions the blocks of a table; takes the points of each block, the methods, and the random generator.
@@ -164,6 +166,9 @@ def points_of(plan: Plan, table: Table) -> tuple[Table, Sequence[Attribute], Poi
 
 def in_memory(recipe: Recipe, blocks: Sequence[Points], ways: Ways, rng: np.random.Generator) -> list[Partition]:
     """Partition each block in this process: records, or whole groups in blocks where groups are never split."""
+    if ways.people is not None:
+        (points,) = blocks
+        return [partition_profiles(points, ways.records, ways.people, ways.strata, rng)]
     if ways.group_of is None or ways.groups is None:
         return [partition_strata(points, ways.records, ways.strata, rng) for points in blocks]
     if recipe.nested:
@@ -190,8 +195,11 @@ def _with_demands(plan: Plan, table: Table, points: Points) -> Points:
 def _ways(plan: Plan, points: Points, strata: NDArray[np.int64] | None) -> Ways:
     """Return the method followed by repair and refinement, for records and for whole groups."""
     recipe, plain = plan.recipe, plan.method
-    method = improved(plain, recipe.t, recipe.refinement, recipe.attacker, more=plan.repairs)
+    repairs = plan.repairs and recipe.pseudonym is None  # classes of whole people hold k of them as they are
+    method = improved(plain, recipe.t, recipe.refinement, recipe.attacker, more=repairs)
     method = canonical(method, plain, recipe.method, recipe.attacker)
+    if recipe.pseudonym is not None:
+        return Ways(method, strata=strata, people=points.subjects)
     groups = None if recipe.together is None else points.subjects
     if groups is None:
         return Ways(method, strata=strata)

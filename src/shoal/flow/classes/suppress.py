@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from shoal import registry
 from shoal.flow.classes.households import means_of
 from shoal.flow.classes.improve import by_value
+from shoal.flow.classes.profiles import profile_groups
 from shoal.flow.plan.release_traits import bounded
 from shoal.flow.stages.encode import encode
 from shoal.flow.stages.values import strata_of, subjects_of
@@ -33,6 +34,8 @@ def suppressed(table: Table, recipe: Recipe) -> NDArray[np.bool_]:
     people = np.arange(len(table)) if known is None else known
     merged = recipe.small_strata == "merge"
     strata = None if merged else strata_of(table)
+    if recipe.pseudonym is not None:  # people are hidden among those with equally many records
+        strata = profile_groups(people, strata)[people]
     strata = np.zeros(len(table), np.int64) if strata is None else strata
     if recipe.together is None:
         costs = costs_of_people(points, people, strata, recipe.k)

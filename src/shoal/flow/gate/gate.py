@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from shoal import registry
 from shoal.errors import GuaranteeError, listing
+from shoal.flow.gate.pseudonyms import audit_pseudonyms, people_attacker
 from shoal.flow.plan.components import findings_of, of_population_in, reported_models, unpromised
 from shoal.flow.plan.merging import is_mergeable
 from shoal.flow.plan.promise import Promise, count_unchanged
@@ -143,6 +144,8 @@ def attacker_of(release: Release, promise: Promise) -> Attacker | None:
     if promise.withstands != "algorithm" or (promise.counted is not None and release.subjects is None):
         return weak
     (block,) = promise.blocks
+    if promise.pseudonym is not None:
+        return people_attacker(release, promise.k, block.atom_labels, weak)
     if block.atoms is None and promise.counted is None:  # every class is an atom, and every record a person
         return weak if int(block.sizes.min()) < promise.k else replace(weak, knows="algorithm")
     atoms = np.unique(block.atom_labels, return_inverse=True)[1].reshape(-1)
@@ -192,6 +195,7 @@ def audit_table(release: Release, promise: Promise) -> Audit:
         _refuse_split(release, promise)
     overall, more = _overall(release, seen, promise, findings[0])
     findings += more
+    findings += audit_pseudonyms(release, promise)
     if promise.visible_classes:  # otherwise classes are not visible, and nothing is required of them
         findings += _with_weights(seen, promise)
         findings += _of_confidential(release, promise)

@@ -92,6 +92,17 @@ def refuse_without_k(method: type[Partitioner], fields: Sequence[str]) -> None:
         )
 
 
+def refuse_classes_of_people(method: type[Partitioner]) -> None:
+    """Refuse methods that cannot partition people with all their records as points."""
+    looks = (method.promises_t or bool(method.promises)) and not method.searches  # auto looks at values only for t
+    if looks or method.forms_blocks or method.insensitive or method.dimensions is not None or method.k_counts_with:
+        raise ParameterError(
+            f"{method.__name__}: subject_out = pseudonym needs a method that forms one block of classes from "
+            "quasi-identifiers in any number of coordinates, which this one may not. Choose auto, or leave out "
+            "subject_out."
+        )
+
+
 def one_block(method: type[Partitioner], blocks: int) -> None:
     """Refuse requirements if quasi-identifiers are partitioned in blocks: joint classes are not controlled."""
     if blocks > 1:

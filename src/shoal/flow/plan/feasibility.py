@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
@@ -12,7 +13,7 @@ import numpy as np
 from shoal.errors import DataError, ParameterError, listing, raise_all
 from shoal.flow.plan.components import findings_of
 from shoal.flow.stages.summary import GROUP, Summary, Tally
-from shoal.flow.stages.values import categories, respelled
+from shoal.flow.stages.values import categories, respelled, told_apart
 from shoal.parameters import shown
 from shoal.recipe.recipe import Recipe
 from shoal.recipe.requirements import Required, of_confidential
@@ -67,6 +68,33 @@ def refuse_split_groups(summary: Summary, recipe: Recipe, schema: Schema) -> Non
             f"Strata of {_quoted(recipe.strata)}: every group of {recipe.together!r} must be in one stratum, "
             f"{several:,} of {count:,} are in several. Leave out strata, or together."
             + _respelled(summary, recipe, schema)
+        )
+
+
+def refuse_rare_profiles(summary: Summary, recipe: Recipe, schema: Schema, k: int) -> None:
+    """Refuse people whose number of records in each stratum fewer than k people share, if pseudonyms are released."""
+    if recipe.pseudonym is None or summary.people is None:
+        return
+    rows, counts = summary.people.rows, summary.people.counts
+    column = told_apart(Table(rows, schema), recipe.pseudonym, exact=recipe.subject_exact)
+    if column.null_count:
+        lacking = int(counts[np.asarray(column.is_null().to_numpy())].sum())
+        raise DataError(
+            f"Column {recipe.pseudonym!r}: every record must have a person where pseudonyms are released, {lacking:,} "
+            f"of {summary.records:,} values are missing. Fill them, or leave out subject_out."
+        )
+    codes = [categories(name, rows.column(name), "cannot be strata. Give it another role.") for name in recipe.strata]
+    people: dict[Any, Counter[tuple[int, ...]]] = {}
+    for at, (person, count) in enumerate(zip(column.to_pylist(), counts.tolist(), strict=True)):
+        people.setdefault(person, Counter())[tuple(int(one[at]) for one in codes)] += count
+    shared = Counter(frozenset(records.items()) for records in people.values())
+    if small := [number for number in shared.values() if number < k]:
+        like = "as many records" + (f" in each stratum of {_quoted(recipe.strata)}" if recipe.strata else "")
+        raise DataError(
+            f"Column {recipe.pseudonym!r}: pseudonyms show how many records a person has, so every person must have "
+            f"{like} as at least k = {k} people do, {sum(small):,} of {len(people):,} have not. Let suppress drop "
+            f"them, keep equally many records of each person, lower k{', leave out strata' if recipe.strata else ''}, "
+            "or leave out subject_out." + _respelled(summary, recipe, schema)
         )
 
 

@@ -15,12 +15,14 @@ from shoal.flow.plan.components import (
     enough_records,
     of_values,
     one_block,
+    refuse_classes_of_people,
     refuse_without_k,
     required_in,
     steering_makers,
 )
 from shoal.flow.plan.feasibility import (
     refuse_infeasible,
+    refuse_rare_profiles,
     refuse_small_strata,
     refuse_split_groups,
     refuse_ungrouped,
@@ -203,7 +205,9 @@ def _checks(
         checks.append(partial(one_block, type(method), recipe.block_count))
     if needs_repair(recipe, method):
         checks.append(partial(refuse_without_k, type(method), ("t", "require", "subject")))
-    asked = {"effort": recipe.refinement, "together": recipe.together}
+    if recipe.pseudonym is not None:
+        checks.append(partial(refuse_classes_of_people, type(method)))
+    asked = {"effort": recipe.refinement, "together": recipe.together, "subject_out": recipe.pseudonym}
     checks += [partial(refuse_without_k, type(method), (name,)) for name, given in asked.items() if given is not None]
     return checks
 
@@ -214,6 +218,7 @@ def refuse_in_strata(summary: Summary, recipe: Recipe, schema: Schema, method: P
     required = [one for one in required_in(recipe) if not by_replay(one.key) and not of_population(one.key)]
     refusals.tried(partial(refuse_small_strata, summary, recipe, method.k if method.promises_k else 1))
     refusals.tried(partial(refuse_split_groups, summary, recipe, schema))
+    refusals.tried(partial(refuse_rare_profiles, summary, recipe, schema, method.k))
     refusals.tried(partial(refuse_infeasible, summary, recipe, schema, required))
     raise_together(refusals.found)
 

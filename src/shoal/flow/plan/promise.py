@@ -67,6 +67,8 @@ class Promise:
         Required models that count people of a population.
     withstands
         The attacker that k withstands, who knows the ``algorithm``, or only the ``table``; empty: no k is promised.
+    pseudonym
+        The column of pseudonyms, which must show the people, no more; None: the output does not show them.
     """
 
     quasi: tuple[str, ...]
@@ -93,6 +95,7 @@ class Promise:
     replayed: tuple[Required, ...] = ()
     population: tuple[Required, ...] = ()
     withstands: str = ""
+    pseudonym: str | None = None
 
     @property
     def visible_classes(self) -> bool:
@@ -132,7 +135,7 @@ def promise_of(recipe: Recipe, partition: Partition) -> Promise:
         If the blocks of the partition are not the quasi-identifiers, each once: some would not be audited.
     """
     epsilon = recipe.epsilon
-    removed = (*recipe.identifier, *recipe.columns(Role.SUBJECT))
+    removed = recipe.removed
     return Promise(
         recipe.quasi,
         recipe.confidential,
@@ -158,12 +161,14 @@ def promise_of(recipe: Recipe, partition: Partition) -> Promise:
         replayed=tuple(one for one in resolve("Recipe", recipe.require) if by_replay(one.key)),
         population=tuple(one for one in resolve("Recipe", recipe.require) if of_population(one.key)),
         withstands=_withstands(recipe, partition),
+        pseudonym=recipe.pseudonym,
     )
 
 
 def hides_figures(recipe: Recipe) -> bool:
     """Tell whether people's shares depend on unreleased data: subjects or original weights."""
-    return recipe.counted is not None or (recipe.weight is not None and recipe.release_weight != "record")
+    people = recipe.counted is not None and recipe.pseudonym is None
+    return people or (recipe.weight is not None and recipe.release_weight != "record")
 
 
 def _blocks(recipe: Recipe, partition: Partition) -> tuple[Block, ...]:
@@ -202,11 +207,22 @@ def count_unchanged(release: Release, promise: Promise) -> Unchanged:
     if not names:
         return Unchanged(n)
     columns = {name: coded(_cells(release, name)) for name in names}
-    found = count_unique(n, columns, promise.reviewed)
+    found = _with_people(count_unique(n, columns, promise.reviewed), release, promise, columns)
     classes = _classes(release, promise)
     if classes is None:
         return found
     return replace(found, in_class=tuple((name, unique_records([classes, one])) for name, one in columns.items()))
+
+
+def _with_people(found: Unchanged, release: Release, promise: Promise, columns: Mapping[str, Coded]) -> Unchanged:
+    """Add the number of people who are unique by all their unchanged values at once, where pseudonyms show them."""
+    from shoal.privacy.counting.sets import sets_of
+
+    if promise.pseudonym is None:
+        return found
+    people = coded(release.data.column(promise.pseudonym))
+    sharing = np.bincount(sets_of(people.codes, combinations(list(columns.values()))))
+    return replace(found, people=people.distinct, unique_people=int((sharing == 1).sum()))
 
 
 def count_unique(records: int, columns: Mapping[str, Coded], reviewed: Sequence[str]) -> Unchanged:
@@ -249,15 +265,20 @@ def unique_by_few(columns: Sequence[pa.ChunkedArray], largest: int = 3) -> tuple
 
 def combination_sizes(columns: Sequence[Coded]) -> NDArray[np.int64]:
     """Return the number of records with each combination of values that occurs."""
+    keys = np.sort(combinations(columns))
+    begins = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))
+    return np.diff(np.append(begins, len(keys)))
+
+
+def combinations(columns: Sequence[Coded]) -> NDArray[np.int64]:
+    """Return a number for the combination of values of each record; equal numbers mean equal combinations."""
     keys, most = columns[0]
     for codes, count in columns[1:]:
         if most * count >= _LARGEST:
             found, keys = np.unique(keys, return_inverse=True)
             most = len(found)
         keys, most = keys * count + codes, most * count
-    keys = np.sort(keys)
-    begins = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))
-    return np.diff(np.append(begins, len(keys)))
+    return keys
 
 
 def coded(column: pa.ChunkedArray) -> Coded:

@@ -24,6 +24,7 @@ from shoal.flow.classes.improve import certify, in_order_of_values
 from shoal.flow.plan.plan import Plan, make_plan
 from shoal.flow.plan.promise import unique_by_few
 from shoal.flow.plan.release_traits import with_origins
+from shoal.flow.protect.pseudonyms import with_pseudonyms
 from shoal.flow.protect.replay import replayed
 from shoal.flow.stages.encode import confidential_columns, encode, weights_in
 from shoal.flow.stages.losses import loss_readings
@@ -71,6 +72,7 @@ def anonymise(plan: Plan, table: Table) -> Run:
     released, left = _released(made, weights)
     released = replace(released, subject_exact=recipe.subject_exact, replays=replayed(plan, table, made))
     released = with_released_weights(released, made.table, recipe, partition)
+    released = with_pseudonyms(released, made.table, recipe, points.subjects)
     before = _before_recoding(made, table)
     scaled = _scaled(made, left, released, before)
     done = Run(

@@ -44,6 +44,7 @@ from shoal.flow.protect.files import (
     refuse_other_input,
 )
 from shoal.flow.protect.holdout import Held, draw_holdout, refuse_holdout, released_rows, write_holdout
+from shoal.flow.protect.pseudonyms import note_on_pseudonyms, refuse_repeated
 from shoal.flow.protect.row_order import RowOrder, order_rows
 from shoal.flow.protect.time import time_of
 from shoal.flow.stages.batches import files_of
@@ -303,6 +304,7 @@ def protect_frame(
     from shoal.io.sources.frame import Frame as FrameSource
     from shoal.io.sources.frame import index_as_columns
 
+    refuse_repeated(recipe, repeat=repeat is not None)
     earlier = None if repeat is None else read_receipt(repeat, recipe)
     refuse_holdout(holdout, recipe)
     whole = frame
@@ -341,7 +343,7 @@ def protect_frame(
     attempts = attack_release(table, leaving, recipe.to_dict(), keep_metadata=keep_metadata)
     ordered = _notes_on_order(order, attempts, recipe)
     control = () if held is None else (held.note("the attribute holdout of the result"),)
-    notes = (*recipe.notes, *((note,) if note else ()), *ordered, *about, *control)
+    notes = (*recipe.notes, *((note,) if note else ()), *note_on_pseudonyms(recipe), *ordered, *about, *control)
     run = replace(run, checked=audit, left_out=kept.left_out, suppressed=kept.suppressed)
     run = replace(run, notes=notes, attempts=attempts, compared=in_population(run, seen))
     receipt = _receipt(run, plan, table, order, lambda: of_table(given), held)
@@ -428,14 +430,20 @@ def _as_frames(frame: Any, release: Release, table: Table, recipe: Recipe) -> tu
         return FrameSink().fresh(frame, release.data), None
     schema, left = table.schema, release.data.column_names
     weights = schema.names(Role.WEIGHT)
-    gone = (*schema.names(Role.IDENTIFIER, Role.SUBJECT), *(name for name in weights if name not in left))
+    gone = (
+        *(name for name in schema.names(Role.IDENTIFIER, Role.SUBJECT) if name != recipe.pseudonym),
+        *(name for name in weights if name not in left),
+    )
     averaged = weights if recipe.release_weight == "class" and release.apart is None else ()
+    pseudonym = () if recipe.pseudonym is None else (recipe.pseudonym,)
     merged = recipe.strata if recipe.small_strata == "merge" else ()
     merged = tuple(n for n in merged if not release.data.column(n).equals(table.data.column(n)))
     merged = tuple(dict.fromkeys((*merged, *(n for n in recipe.recode if n in left))))
     if release.apart is None or release.link is None:
         return FrameSink().write(
-            frame, release.data.select(list(dict.fromkeys((*schema.names(Role.QUASI), *averaged, *merged)))), gone
+            frame,
+            release.data.select(list(dict.fromkeys((*schema.names(Role.QUASI), *averaged, *merged, *pseudonym)))),
+            gone,
         ), None
     apart, link = release.apart, release.link
     confidential = schema.names(Role.CONFIDENTIAL)
@@ -492,6 +500,7 @@ def protect_file(
             memory=memory,
         )
     second = beside(target) if in_two_tables(recipe) else None
+    refuse_repeated(recipe, repeat=repeat is not None)
     earlier = None if repeat is None else read_receipt(repeat, recipe)
     for place in (target, second):
         if place is not None:
@@ -538,7 +547,14 @@ def protect_file(
             checked=audit,
             left_out=kept.left_out,
             suppressed=kept.suppressed,
-            notes=(*recipe.notes, *whole.notes, *_notes_on_order(order, attempts, recipe), *about, *control),
+            notes=(
+                *recipe.notes,
+                *whole.notes,
+                *note_on_pseudonyms(recipe),
+                *_notes_on_order(order, attempts, recipe),
+                *about,
+                *control,
+            ),
             attempts=attempts,
             source=source.name,
             target=target.name,

@@ -40,7 +40,7 @@ from shoal.recipe.recipe import Recipe
 from shoal.recipe.requirements import Required, resolve
 from shoal.recipe.settings import digest
 from shoal.report.evidence import Evidence, finite
-from shoal.types import Audit, Check, Dialect, Finding, Role, Verdict, Verification
+from shoal.types import Audit, Check, Dialect, Finding, Verdict, Verification
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,8 +209,13 @@ def _look(claim: Finding, lefts: Sequence[Left], recipe: Recipe, link: str | Non
         return Check(claim.subject, verdict, _NOT_IN_THE_OUTPUT[claim.model])
     if claim.model == "anatomy_k":
         return _two_tables(claim, lefts, recipe)
-    in_subjects = recipe.counted is not None and claim.model == _K
+    in_subjects = recipe.counted is not None and claim.model == _K and recipe.pseudonym is None
     about = lefts[1] if link is not None and claim.attributes == (link,) else lefts[0]
+    if recipe.pseudonym is not None:
+        if recipe.pseudonym not in about.release.data.column_names:
+            return Check(claim.subject, Verdict.FAILS, f"the output lacks {listing([recipe.pseudonym])}")
+        people = about.release.data.column(recipe.pseudonym)
+        about = replace(about, release=replace(about.release, subjects=people, subject_exact=True))
     if claim.model == "dominance" and guarantee_of(recipe) == _RANDOM:
         verdict = Verdict.UNSEEN if claim.holds else Verdict.FAILS
         return Check(claim.subject, verdict, "cannot be checked from the output, which does not show the classes")
@@ -222,7 +227,7 @@ def _look(claim: Finding, lefts: Sequence[Left], recipe: Recipe, link: str | Non
 def _hidden(recipe: Recipe) -> str:
     """Return the unreleased data that people's shares depend on; empty if the shares can be counted."""
     weights = recipe.weight is not None and recipe.release_weight != "record"
-    found = {"subjects": recipe.counted is not None, "original weights": weights}
+    found = {"subjects": recipe.counted is not None and recipe.pseudonym is None, "original weights": weights}
     return listing([name for name, hidden in found.items() if hidden])
 
 
@@ -265,7 +270,7 @@ def _informative(checks: Sequence[Check]) -> Iterator[Check]:
 def _columns(said: Evidence, recipe: Recipe, tables: Sequence[Seen]) -> Check:
     claim, names = "No column released that must not be", [list(table.data.column_names) for table in tables]
     there = [name for one in names for name in one]
-    if stray := [n for n in (*recipe.identifier, *recipe.columns(Role.SUBJECT)) if n in there]:
+    if stray := [n for n in recipe.removed if n in there]:
         return Check(claim, Verdict.FAILS, f"identifiers are in the output: {listing(stray)}")
     if list(dict.fromkeys(there)) != list(said["columns"]):
         return Check(claim, Verdict.FAILS, "the columns of the output are not those of the evidence")

@@ -65,8 +65,8 @@ def withstands(said: Any, recipe: Recipe, claims: Sequence[Finding]) -> Iterator
     expected = Attacker(
         allowed,
         recipe.k,
-        share if counted and allowed == "algorithm" else None,
-        "person" if recipe.together is None else "group",
+        share if counted and allowed == "algorithm" and recipe.pseudonym is None else None,
+        _linked_to(recipe),
         max((int(one.required or 0) for one in claims if one.model == "exchangeability"), default=0),
         SECOND if in_two_tables(recipe) else "record",
     )
@@ -78,6 +78,13 @@ def withstands(said: Any, recipe: Recipe, claims: Sequence[Finding]) -> Iterator
     else:
         why = "one who knows the algorithm, by the promise of the method; the output does not show how it was made"
         yield Check(claim, Verdict.UNSEEN, why, essential=False)
+
+
+def _linked_to(recipe: Recipe) -> str:
+    """Return whose share of an atom, or whose pseudonym, the claim about an attacker names."""
+    if recipe.pseudonym is not None:
+        return "pseudonym"
+    return "person" if recipe.together is None else "group"
 
 
 def met(
@@ -142,7 +149,7 @@ def _as_strict(name: str, promised: float | None, asked: float) -> bool:
     return promised <= asked if name in _AT_MOST else promised == asked
 
 
-_PROMISES_K = "k_anonymity"
+_PROMISES_K, _SETS = "k_anonymity", "k_sets"
 _RANDOM = "probabilistic_k_anonymity"
 _CLOSE = ("t_closeness", "n_t_closeness")
 
@@ -175,6 +182,7 @@ def seeded(recipe: Recipe) -> bool:
 def all_claimed(recipe: Recipe, claims: Sequence[Finding], link: str | None) -> Check:
     """Compare the promises of a recipe with the audited claims."""
     faults = [*_of_records(recipe, claims, link), *_of_values(recipe, claims, link), *_of_persons(recipe, claims, link)]
+    faults += _of_sets(recipe, claims)
     if (tried := replays_required(recipe)) and not any(_replayed(one, tried) for one in claims):
         faults.append(f"exchangeability in {tried:,} replays")
     faults += [
@@ -233,6 +241,17 @@ def _of_records(recipe: Recipe, claims: Sequence[Finding], link: str | None) -> 
         wanted += [(*recipe.quasi, recipe.weight)]
         wanted += [(*recipe.quasi, *recipe.strata, recipe.weight)] if recipe.strata else []
     return [f"{key} = {recipe.k} over {listing(names)}" for names in wanted if names not in claimed]
+
+
+def _of_sets(recipe: Recipe, claims: Sequence[Finding]) -> list[str]:
+    """Return the columns over which k of sets is promised, because pseudonyms are released, but not claimed."""
+    if recipe.pseudonym is None:
+        return []
+    wanted = [recipe.quasi, *([(*recipe.quasi, *recipe.strata)] if recipe.strata else [])]
+    if recipe.weight and recipe.release_weight == "class":
+        wanted += [(*names, recipe.weight) for names in wanted]
+    claimed = _claimed(claims, _SETS, recipe.k)
+    return [f"{_SETS} = {recipe.k} over {listing(names)}" for names in wanted if names not in claimed]
 
 
 def _claimed(claims: Sequence[Finding], key: str, k: int) -> list[tuple[str, ...]]:

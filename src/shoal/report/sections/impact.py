@@ -40,11 +40,16 @@ def paragraph(
 
 def _measures(audit: Audit, recipe: Mapping[str, Any], schema: Schema, *, external: bool) -> list[str]:
     """Say which columns were removed and changed, and how."""
-    removed = schema.names(Role.IDENTIFIER, Role.SUBJECT)
+    kept = recipe.get("subject") if recipe.get("subject_out") == "pseudonym" else None
+    removed = [name for name in schema.names(Role.IDENTIFIER, Role.SUBJECT) if name != kept]
     parts = [f"The table of {counted(audit.records, 'record')} was protected with shoal for this release."]
     if removed:
         named = "" if external else f" ({joined(removed)})"
         parts.append(f"Direct identifiers and columns that identify people{named} were removed.")
+    if kept is not None:
+        parts.append(
+            "Random pseudonyms took the place of people's identifiers; k counts people with all their records."
+        )
     release = str(recipe.get("release", "centroid"))
     words = registry.summary("release", release).partition(": ")[2].rstrip(".")
     if recoded := recipe.get("recode"):

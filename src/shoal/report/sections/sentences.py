@@ -281,7 +281,11 @@ def _roles(account: Run, *, external: bool) -> list[tuple[str, str]]:
     ]
     if account.audit.confidential:
         rows.append(("Confidential", f"{joined(account.audit.confidential)}: values that must not be disclosed."))
-    if (gone := names(Role.IDENTIFIER, Role.SUBJECT)) and not external:
+    kept = account.recipe.get("subject") if account.recipe.get("subject_out") == "pseudonym" else None
+    if kept is not None:
+        rows.append(("Pseudonyms", f"{folded(str(kept))}: random names; values released unchanged are linked by them."))
+    gone = [name for name in names(Role.IDENTIFIER, Role.SUBJECT) if name != kept]
+    if gone and not external:
         rows.append(("Removed", f"{joined(gone)}: direct identifiers, or columns that identify people."))
     elif gone:
         rows.append(("Removed", "Direct identifiers, and columns that identify people."))
@@ -296,6 +300,8 @@ def _counting(recipe: Mapping[str, Any], *, external: bool) -> list[tuple[str, s
         return [("k", f"{recipe['k']}, counted in records.")]
     what = "subjects" if recipe.get("subject") else "groups that are never split, such as households"
     of = "" if external else f" ({folded(str(column))})"
+    if recipe.get("subject_out") == "pseudonym":
+        what = "subjects who share the whole set of their combinations"
     rows = [("k", f"{recipe['k']}, counted in {what}{of}.")]
     if recipe.get("household_level"):
         rows.append(("Group level", f"{joined(recipe['household_level'])}: one value for all members of a group."))

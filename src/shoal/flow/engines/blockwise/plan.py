@@ -93,6 +93,11 @@ def _of_people(recipe: Recipe, engine: Engine) -> list[str]:
             "together is not supported for tables larger than memory, because whole groups must be in one "
             f"block. Use subject, or {engine.instead}."
         )
+    if recipe.pseudonym is not None:
+        faults.append(
+            "subject_out = pseudonym is not supported for tables larger than memory, because whole people must be in "
+            f"one block. Leave it out, or {engine.instead}."
+        )
     if any(of_population(one.key) for one in resolve("Recipe", recipe.require)):
         faults.append(_population(engine))
     if any(one.key in ("dominance", "exchangeability") for one in resolve("Recipe", recipe.require)):
