@@ -202,8 +202,10 @@ def test_demo_is_deterministic_and_can_be_repeated(tmp_path: Path, run: Callable
 
 def test_demo_shows_households_strata_and_weights(tmp_path: Path, run: Callable) -> None:
     ran = run("demo", tmp_path)
-    for words in ("ordinal", "all 8 quasi, region", "Region by region", "weighted k", "One household", "il_sse"):
+    for words in ("holds", "Region by region", "weighted k", "One household", "household_level", "il_sse", "Removed"):
         assert words in ran.out
+    assert len(ran.out.splitlines()) <= 50
+    assert float(re.search(r"Loss: ([\d.]+) %", ran.out)[1]) < 15
     again = run("protect", tmp_path / "survey.csv", "-o", tmp_path / "a.csv", "--recipe", tmp_path / "recipe.toml")
     assert again.code == 0
     assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "protected.csv").read_bytes()
@@ -212,11 +214,12 @@ def test_demo_shows_households_strata_and_weights(tmp_path: Path, run: Callable)
         for name in ("survey.csv", "protected.csv")
     )
     assert not {"person", "household"} & set(left[0])
-    quasi = shoal.Recipe.load(tmp_path / "recipe.toml").quasi
+    recipe = shoal.Recipe.load(tmp_path / "recipe.toml")
     values, households = {}, {}
     for before, after in zip(people, left, strict=True):
-        combination = (after["region"], *(after[name] for name in quasi))
-        assert values.setdefault(before["household"], combination) == combination
+        combination = (after["region"], *(after[name] for name in recipe.quasi))
+        shared = tuple(after[name] for name in recipe.household_level)
+        assert values.setdefault(before["household"], shared) == shared
         households.setdefault(combination, set()).add(before["household"])
     assert min(map(len, households.values())) >= 5
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shoal.cli._tables import print_audit, print_losses, print_schema, print_table, progress_bar
+from shoal.cli._tables import print_sentences, print_table, progress_bar
 
 if TYPE_CHECKING:
     from shoal import Demonstration
@@ -25,11 +25,11 @@ def demo(
 
     with progress_bar():
         shown = shoal.demo(folder, force=force)
-    print_schema(shown.done.schema, shown.done.partition, shown.done.recipe.release, shown.done.recipe.release_weight)
-    print_audit(shown.done.audit)
+    _print_verdict(shown)
+    print_sentences(shown.done.audit)
     _print_strata(shown)
     _print_household(shown)
-    print_losses(shown.done.printed)
+    _print_loss(shown)
     original, taxonomy, recipe, protected = shown.files
     typer.echo(f"The survey          {original}")
     typer.echo(f"Its occupations     {taxonomy}")
@@ -37,6 +37,16 @@ def demo(
     typer.echo(f"Protected, audited  {protected}")
     typer.echo("")
     typer.echo(f"The same by hand:   shoal protect {original} -o {folder / 'again.csv'} --recipe {recipe}")
+
+
+def _print_verdict(shown: Demonstration) -> None:
+    """Print whether the released file has the k that the recipe requires, over all quasi-identifiers."""
+    found = shown.done.audit.overall
+    required, achieved = found.levels
+    verdict = "holds" if found.holds else "does not hold"
+    columns = ", ".join(shown.done.audit.quasi)
+    typer.echo(f"Audit of the written file: k-anonymity over {columns} {verdict}.")
+    typer.echo(f"Required k {required}, achieved {achieved}, counted in households; {found.classes:,} classes.")
 
 
 def _print_strata(shown: Demonstration) -> None:
@@ -50,14 +60,22 @@ def _print_strata(shown: Demonstration) -> None:
 
 
 def _print_household(shown: Demonstration) -> None:
-    """Print one household of the survey, and its released values."""
-    heads = ("Column", *(f"Member {place + 1}" for place in range(shown.before.num_rows)), "Released")
+    """Print each member of one household, as surveyed and as released."""
     rows = []
-    for name in shown.before.column_names:
-        after = shown.after[name].unique().to_pylist()
-        cells = [*shown.before[name].to_pylist(), after[0] if len(after) == 1 else f"{len(after)} values"]
-        rows.append((name, *map(_cell, cells)))
-    print_table("One household, before and after", heads, rows, whole=(0,))
+    for place, pair in enumerate(zip(shown.before.to_pylist(), shown.after.to_pylist(), strict=True), 1):
+        for state, record in zip(("before", "released"), pair, strict=True):
+            rows.append((str(place), state, *map(_cell, record.values())))
+    print_table("One household, before and after", ("Member", "", *shown.before.column_names), rows, whole=(0,))
+    level = ", ".join(shown.done.recipe.household_level)
+    typer.echo(f"household_level: {level} get one value for the whole household, other columns one per person.")
+
+
+def _print_loss(shown: Demonstration) -> None:
+    """Print the loss, the columns it covers, and the columns that were removed instead."""
+    recipe = shown.done.recipe
+    loss = next(reading for reading in shown.done.printed.readings if reading.name == "il_sse")
+    typer.echo(f"Loss: {loss.value:.3g} % of the variation of {', '.join(recipe.quasi)} (il_sse).")
+    typer.echo(f"Removed, so not part of the loss: {', '.join(recipe.identifier)}.")
 
 
 def _cell(value: Any) -> str:

@@ -27,24 +27,22 @@ version = 1
 
 # Attributes that an attacker may know from elsewhere: released as one value per class.
 quasi = [
-  "birth",       # a date
-  "marital",     # categories
-  "education",   # categories with an order: see [orders]
-  "work",        # categories
-  "occupation",  # categories with a taxonomy: see [taxonomies]; some are missing
-  "dwelling",    # categories, of the household
-  "rooms",       # whole numbers, of the household
-  "rent",        # numbers, of the household; some are missing
+  "birth",     # a date, of the person
+  "dwelling",  # categories, of the household
+  "rooms",     # whole numbers, of the household
+  "rent",      # numbers, of the household; some are missing
 ]
 
 # Values to keep confidential: released unchanged.
 confidential = ["health", "income", "commute_minutes"]
 
-# Direct identifiers: removed.
-identifier = ["person"]
+# Removed: the direct identifier, and four columns that an attacker may know as well, but that this release does not
+# need. As quasi-identifiers beside the others they would raise the loss from 14 % to 42 %.
+identifier = ["person", "marital", "education", "work", "occupation"]
 
-# Households are never split: k counts them, and all members are released with the same values.
+# k counts households. Attributes of the household get one value for all its members, those of a person do not.
 together = "household"
+household_level = ["dwelling", "rooms", "rent"]
 k = 5
 
 # Classes never cross regions, and means are weighted by the sampling weights.
@@ -57,15 +55,6 @@ when_missing = "category"
 # Rows keep their order, so that you can compare both files line by line. They are sorted by person: remove this line
 # before you publish the output, and they are shuffled.
 row_order = "keep"
-
-[orders]
-education = ["primary", "secondary", "bachelor", "master"]
-
-[taxonomies]
-occupation = "occupations.csv"  # beside this file
-
-[set]
-categories = "node"  # a class is released as its most central occupation, group or sector
 """
 
 
