@@ -168,6 +168,11 @@ def rendered(run: Run, edition: str) -> str:
 
 def read_receipt(path: Path, recipe: Recipe) -> Receipt:
     """Read the receipt of a run that a recipe repeats."""
+    if recipe.pseudonym is not None:
+        raise ParameterError(
+            "Recipe: a run with subject_out = pseudonym cannot be repeated by its receipt, because pseudonyms are "
+            "drawn anew. Leave out repeat, or leave out subject_out."
+        )
     receipt = Receipt.read(path)
     _refuse_nothing_to_repeat(receipt, recipe)
     return receipt

@@ -44,7 +44,7 @@ from shoal.flow.protect.files import (
     refuse_other_input,
 )
 from shoal.flow.protect.holdout import Held, draw_holdout, refuse_holdout, released_rows, write_holdout
-from shoal.flow.protect.pseudonyms import note_on_pseudonyms, refuse_repeated
+from shoal.flow.protect.pseudonyms import note_on_pseudonyms
 from shoal.flow.protect.row_order import RowOrder, order_rows
 from shoal.flow.protect.time import time_of
 from shoal.flow.stages.batches import files_of
@@ -304,7 +304,6 @@ def protect_frame(
     from shoal.io.sources.frame import Frame as FrameSource
     from shoal.io.sources.frame import index_as_columns
 
-    refuse_repeated(recipe, repeat=repeat is not None)
     earlier = None if repeat is None else read_receipt(repeat, recipe)
     refuse_holdout(holdout, recipe)
     whole = frame
@@ -500,7 +499,6 @@ def protect_file(
             memory=memory,
         )
     second = beside(target) if in_two_tables(recipe) else None
-    refuse_repeated(recipe, repeat=repeat is not None)
     earlier = None if repeat is None else read_receipt(repeat, recipe)
     for place in (target, second):
         if place is not None:

@@ -9,7 +9,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal import secret
-from shoal.errors import ParameterError
 from shoal.recipe.recipe import Recipe
 from shoal.types import Column, Kind, Release, Role, Schema, Table
 
@@ -52,12 +51,3 @@ def with_pseudonyms(release: Release, table: Table, recipe: Recipe, people: NDAr
 def note_on_pseudonyms(recipe: Recipe) -> tuple[str, ...]:
     """Return what a publisher of pseudonyms must know."""
     return () if recipe.pseudonym is None else (_NOTE,)
-
-
-def refuse_repeated(recipe: Recipe, *, repeat: bool) -> None:
-    """Refuse to repeat a run whose pseudonyms are drawn anew."""
-    if repeat and recipe.pseudonym is not None:
-        raise ParameterError(
-            "Recipe: a run with subject_out = pseudonym cannot be repeated by its receipt, because pseudonyms are "
-            "drawn anew. Leave out repeat, or leave out subject_out."
-        )
