@@ -81,19 +81,22 @@ def _identity(audit: Audit, *, where: bool) -> str:
         return _unpromised(audit)
     k, smallest = worst.sizes[0]
     members, what = _members(worst), "subject" if "subjects" in worst.note else "record"
-    rare = f"{k * smallest:,} of {members:,} {what}s, in {smallest:,} of {worst.classes:,} classes"
+    rare = f"in {smallest:,} of {worst.classes:,} classes"
+    some = f"{k * smallest:,} of {members:,} records"  # a subject may be in several classes, and would count in each
     knows, ceiling = f"someone who knows a person's {_named(worst.attributes)}", _ceiling(audit)
     average = f"On average the chance is {share(worst.classes, members)}, 1 in {members / worst.classes:,.3g}."
     if k == 1:
-        some = f"{rare}," if where else f"some {what}s"
-        return f"Worst case: {some} are unique: {knows} may find the {what} (100 %{ceiling}). {average}"
+        counted = f"{some}, {rare}, are unique" if what == "record" else f"{rare} a subject is unique"
+        unique = counted if where else f"some {what}s are unique"
+        return f"Worst case: {unique}: {knows} may find the {what} (100 %{ceiling}). {average}"
     chance = f"a chance of 1 in {k:,} ({share(1, k)}{ceiling})"
     found = (
         f"{k:,} records that match, and picks the right one with {chance}."
         if what == "record"
         else f"the records of {k:,} subjects that match: {chance} if each is equally likely."
     )
-    return f"Worst case: {knows} is left with {found} {f'This is so for {rare}. ' if where else ''}{average}"
+    so = f"for {some}, {rare}" if what == "record" else rare
+    return f"Worst case: {knows} is left with {found} {f'This is so {so}. ' if where else ''}{average}"
 
 
 def in_population(audit: Audit) -> tuple[Finding, float] | None:
