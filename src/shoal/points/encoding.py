@@ -78,7 +78,7 @@ class Encoding(Checked):
         owners: list[str] = []
         footings: list[Footing] = []
         scale = _SCALES[self.scale_for(attributes)]
-        degrees = pair_footings(attributes, pairs, self.scale_for(attributes))
+        degrees = pair_footings(attributes, pairs, self.scale_for(attributes)) if pairs else {}
         for attribute in attributes:
             weight = (weights or {}).get(attribute.name, 1.0)
             if isinstance(attribute, CodedAttribute):
