@@ -167,7 +167,8 @@ def test_compare_takes_meanings_and_columns_from_a_recipe(survey: Path, run: Cal
     done = json.loads(run("protect", survey, "-o", "out.csv", "--recipe", "r.toml", "--json").out)
     read = {name: value for name, value in done["readings"].items() if not name.endswith("_partition")}
     ran = run("compare", survey, "out.csv", "--recipe", "r.toml", "--json", "--measures", ",".join(read))
-    assert json.loads(ran.out) == pytest.approx(read, rel=0.006)  # which are published with 3 digits
+    compared = {name: value for name, value in json.loads(ran.out).items() if name != "parts"}
+    assert compared == pytest.approx(read, rel=0.006)  # which are published with 3 digits
     one = run("compare", survey, "out.csv", "--recipe", "r.toml", "--columns", "education", "--json")
     assert json.loads(one.out)["il_sse"] != pytest.approx(done["readings"]["il_sse"])
 

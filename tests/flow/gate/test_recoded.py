@@ -73,6 +73,11 @@ def test_only_numbers_that_a_recoding_returns_pass(kind: str, how: dict[str, Any
             check(before, how, value)
 
 
+def meant(cell: Any) -> Any:
+    """A moment may be written in several ways."""
+    return datetime.fromisoformat(cell) if isinstance(cell, str) else cell
+
+
 @pytest.mark.parametrize("how", MOMENTS, ids=str)
 @pytest.mark.parametrize("kind", ["date", "text", "time", "zone", "ns", "time as text"])
 def test_only_dates_that_a_recoding_returns_pass(kind: str, how: dict[str, Any]) -> None:
@@ -85,8 +90,8 @@ def test_only_dates_that_a_recoding_returns_pass(kind: str, how: dict[str, Any])
         "time as text": lambda: pa.array([one.isoformat() for one in TIMES]),
     }[kind]()
     check(before, how)
-    after = set(recoded_table(before, how).data["x"].to_pylist())
-    strange = [one for one in before.to_pylist() if one not in after][:6]
+    after = {meant(one) for one in recoded_table(before, how).data["x"].to_pylist()}
+    strange = [one for one in before.to_pylist() if meant(one) not in after][:6]
     assert strange
     for value in strange:
         with pytest.raises(shoal.GuaranteeError, match="holds values that were not recoded"):

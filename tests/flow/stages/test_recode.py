@@ -366,8 +366,22 @@ def test_cells_that_stay_keep_their_characters_and_codes(tmp_path: Path) -> None
     rows = [line.split(";") for line in (tmp_path / "out.csv").read_text().splitlines()[1:]]
     kept = [numbers[0], "n/a", "5", "5", "5", "1e3", "", "5", "7,50", "70,5"]
     assert [row[1] for row in rows] == kept
-    assert [row[2] for row in rows] == [*days[:-1], "2020-12-31T00:00:00Z"]
+    assert [row[2] for row in rows] == ["2020-05-05T08:00:00Z", *days[1:-1], "2020-12-31T00:00:00Z"]
     assert [row[3] for row in rows] == ["care", "n/a", "food", "", "care"] * 2
+
+
+def test_characters_do_not_tell_which_values_were_there_before(tmp_path: Path) -> None:
+    """A limit or a middle is written in one way, whether a cell had it or became it."""
+    lines = [
+        f"{i},{x},{y}"
+        for i, (x, y) in enumerate(zip(["50.50", "99.00", "7.10"] * 4, ["2.50", "1.00", "4.75"] * 4, strict=True))
+    ]
+    (tmp_path / "in.csv").write_text("\n".join(["age,x,y", *lines]) + "\n")
+    recipe = {"quasi": ["age"], "k": 3, "row_order": "keep", "recode": {"x": {"top": 50.5}, "y": {"interval": 5}}}
+    shoal.protect(tmp_path / "in.csv", recipe, output=tmp_path / "out.csv")
+    rows = [line.split(",") for line in (tmp_path / "out.csv").read_text().splitlines()[1:]]
+    assert {row[1] for row in rows} == {"50.5", "7.10"}
+    assert {row[2] for row in rows} == {"2.5"}
 
 
 def test_a_column_of_integers_keeps_all_digits(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Recoded text cells: only cells whose value changes are written anew; all others keep their characters."""
+"""Recoded text cells: written anew wherever recoding could have made the value; all others keep their characters."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from shoal.schema.roles import without_user_missing
 from shoal.types import Column, Dialect, Kind, Table, in_one_piece
 
 _PLACES = 400  # more than the smallest double has
+_BEYOND = Fraction(10**_PLACES)  # above every double
 
 
 def recoded_cells(
@@ -37,30 +38,38 @@ def recoded_cells(
     if column.kind is Kind.DATETIME:
         fresh = _moments(read, column, dialect, change_of(column, how, kind))
     else:
-        fresh = _numbers(read, dialect, number_of(column, how, kind))
+        fresh = _numbers(
+            read, dialect, number_of(column, how, kind), every=how.interval is not None or bool(how.breaks)
+        )
     return pa.chunked_array([in_one_piece(pc.coalesce(fresh, cells)).take(coded.indices)])
 
 
-def _numbers(read: pa.ChunkedArray, dialect: Dialect, change: Callable[[Fraction], Fraction]) -> pa.ChunkedArray:
-    """Return numbers that change as text, and missing values in place of the others."""
-    found = []
+def _numbers(
+    read: pa.ChunkedArray, dialect: Dialect, change: Callable[[Fraction], Fraction], *, every: bool
+) -> pa.ChunkedArray:
+    """Return numbers as text where recoding could have made them, and missing values in place of the others.
+
+    A number that happens to be a limit or the middle of an interval is written like those that became it: otherwise
+    its characters would tell that it was there before. `every`: all numbers are middles.
+    """
+    ends, found = {change(_BEYOND), change(-_BEYOND)}, []
     for text in with_point(read, dialect).to_pylist():
         before = None if text is None else exact_of(text)
         after = None if before is None else change(before)
-        found.append(None if after is None or after == before else written(after, dialect.decimal))
+        kept = after is None or (after == before and not every and after not in ends)
+        found.append(None if after is None or kept else written(after, dialect.decimal))
     return pa.chunked_array([pa.array(found, read.type)])
 
 
 def _moments(
     read: pa.ChunkedArray, column: Column, dialect: Dialect, change: Callable[[pa.Array], pa.Array]
 ) -> pa.ChunkedArray:
-    """Return dates that change as text, and missing values in place of the others."""
+    """Return all dates as text, so that characters do not tell which ones changed, and nulls where there is none."""
     from shoal.io.sinks._text_cells import to_text
 
     before = in_one_piece(values(read, column.name, column.kind, dialect))
     after = pc.replace_with_mask(before, before.is_valid(), change(before.drop_null()))
-    same = pc.fill_null(pc.equal(before, after), True)
-    return pc.if_else(same, pa.scalar(None, read.type), to_text(pa.table({"x": after}), dialect)["x"])
+    return pc.if_else(before.is_valid(), to_text(pa.table({"x": after}), dialect)["x"], pa.scalar(None, read.type))
 
 
 def exact_of(text: str) -> Fraction:
