@@ -10,6 +10,8 @@ folder, from top to bottom:
 - ``python``: runs as one program over the whole page. A ``text`` block right below it is what it prints. A block that
   imports pyspark runs in a process of its own.
 - a block with a title, such as ``toml title="recipe.toml"``, is a file in the folder.
+- ``<!-- needs adult.csv -->`` copies a file of the reference data into the folder. Pages that need one are skipped
+  unless SHOAL_DATA names the folder of the reference data.
 
 A table below ``<!-- fields of Recipe -->`` is written from the declarations of that class, one below
 ``<!-- options of protect -->`` from the options of that command, and one below ``<!-- parameters of set -->`` from
@@ -25,6 +27,7 @@ import io
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -40,6 +43,7 @@ HOME = Path(__file__).resolve().parent.parent
 _FENCE = re.compile(r"^```(?P<info>[^\n`]+)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
 _TABLE = re.compile(r"^<!-- (?P<what>fields|options|parameters) of (?P<name>\w+) -->\n\n(?:\|[^\n]*\n)*", re.MULTILINE)
 _TITLE = re.compile(r'title="(?P<name>[^"]+)"')
+_NEEDS = re.compile(r"^<!-- needs (?P<name>[\w.-]+) -->$", re.MULTILINE)
 _NOT_RUN = ("make", "pip", "git")
 _MEANS = {"make demo": "shoal demo demo"}
 _PROGRESS = re.compile(r"\[\d+/\d+\] .* s$|compiling the kernels, once")  # durations differ from run to run
@@ -101,10 +105,19 @@ def pages() -> list[Path]:
     return [HOME / "README.md", *sorted((HOME / "docs").rglob("*.md"))]
 
 
+def lacks(text: str) -> str:
+    """Return why a page's blocks cannot be run, or an empty text."""
+    if not _NEEDS.search(text) or os.environ.get("SHOAL_DATA"):
+        return ""
+    return "SHOAL_DATA does not name the folder of the reference data (CASC, UCI)"
+
+
 def rewritten(text: str, folder: Path, skipped: Sequence[str] = ()) -> str:
     """Return a page's text with the real outputs of its blocks, run in an empty folder."""
     reader, parts, end = Reader(folder, skipped), [], 0
     printed: str | None = None
+    for name in _NEEDS.findall(text):
+        shutil.copyfile(Path(os.environ["SHOAL_DATA"]) / name, folder / name)
     with _at(folder):
         for fence in _FENCE.finditer(text):
             info, body = fence["info"], fence["body"]
@@ -346,6 +359,9 @@ def main() -> None:
     """Rewrite the outputs on all pages, or on those that are named."""
     for page in [Path(name).resolve() for name in sys.argv[1:]] or pages():
         before = page.read_text(encoding="utf-8")
+        if reason := lacks(before):
+            print(f"{page.relative_to(HOME)}: skipped, because {reason}")
+            continue
         with tempfile.TemporaryDirectory() as folder:
             after = rewritten(before, Path(folder))
         if after != before:

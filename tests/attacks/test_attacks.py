@@ -198,6 +198,17 @@ def test_reviewed_columns_do_not_count() -> None:
     assert not attack(table, released(table), only="unique_columns", reviewed=["job", "ill", "town"]).succeeded
 
 
+def test_mean_weights_of_classes_that_look_like_one_are_not_unchanged_columns() -> None:
+    table = people()
+    alike = replaced(replaced(table, "age", [40] * N), "income", [2_000] * N)
+    means = replaced(alike, "weight", np.repeat(np.arange(N // 4) + 50_000.5, 4)).drop_columns("name")
+    assert "2 columns" in attack(table, means, only="unique_columns").sentence
+    assert "3 columns" in attack(table, means, only="unique_columns", k=5).sentence
+    few = replaced(table, "weight", np.arange(N) % 4)
+    own = replaced(alike, "weight", few["weight"]).drop_columns("name")
+    assert "3 columns" in attack(few, own, only="unique_columns").sentence
+
+
 class TestRows:
     def test_shuffled_rows_need_the_receipt(self, tmp_path: Path) -> None:
         table = people()

@@ -63,6 +63,8 @@ def check(name: str, folder: Path, skipped: tuple[str, ...] = ()) -> None:
     shown = PAGES[name].read_text(encoding="utf-8")
     if not SPARK and re.search(r"^from pyspark", shown, re.M):
         pytest.skip("needs PySpark and Java")
+    if reason := outputs.lacks(shown):
+        pytest.skip(reason)
     real = outputs.rewritten(shown, folder, skipped)
     difference = "\n".join(difflib.unified_diff(shown.splitlines(), real.splitlines(), "shown", "real", lineterm=""))
     assert not difference, f"run `python docs/outputs.py {name}` and look at the difference\n{difference}"
@@ -86,6 +88,20 @@ class TestTheReader:
     def test_what_is_left_out_stays_out(self, tmp_path: Path) -> None:
         page = '```text title="f"\na\nb\nc\nd\n```\n\n```console\n$ cat f\na\n…\nc\n…\n```\n'
         assert outputs.rewritten(page, tmp_path) == page
+
+    def test_reference_data_are_copied_or_the_page_is_not_run(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (tmp_path / "data").mkdir()
+        (tmp_path / "data" / "f.csv").write_text("hello\n")
+        (tmp_path / "run").mkdir()
+        page = "<!-- needs f.csv -->\n\n```console\n$ cat f.csv\nhello\n```\n"
+        monkeypatch.delenv("SHOAL_DATA", raising=False)
+        assert "SHOAL_DATA" in outputs.lacks(page)
+        assert not outputs.lacks(page.partition("\n")[2])
+        monkeypatch.setenv("SHOAL_DATA", str(tmp_path / "data"))
+        assert not outputs.lacks(page)
+        assert outputs.rewritten(page, tmp_path / "run") == page
 
     def test_titled_blocks_become_files_and_make_is_not_run(self, tmp_path: Path) -> None:
         page = '```text title="f"\nhello\n```\n\n```console\n$ make sandwich\n$ cat f\nhello\n```\n'

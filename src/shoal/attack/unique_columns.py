@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal.types.attack import Attempt, Case, codes, joined
+from shoal.types.attack import Attempt, Case, codes, joined, numbers
 from shoal.types.protocols import Attack
 from shoal.types.run import MOST_UNREVIEWED
 from shoal.types.table import Role
@@ -66,8 +66,16 @@ def _unchanged(case: Case) -> list[str]:
 
 
 def _by_record(case: Case, weight: str) -> bool:
-    """Tell whether records of one class have different weights."""
-    labels, own = case.classes, codes(case.table.data.column(weight))
-    first = np.zeros(int(labels.max(initial=-1)) + 1, np.int64)
-    first[labels] = own
-    return bool((first[labels] != own).any())
+    """Tell whether records of one class have weights of their own.
+
+    Two classes can have equal released quasi-identifiers and different mean weights, and look like one class. These are
+    means if at least *k* records share each of them, and some are not the weight of any record of the original.
+    """
+    labels, column = case.classes, case.table.data.column(weight)
+    sizes = np.bincount(joined([labels, codes(column)], len(labels)))
+    if len(sizes) <= int(labels.max(initial=-1)) + 1:
+        return False
+    after, before = numbers(column), numbers(case.original.data.column(weight))
+    if after is None or before is None or bool(np.isin(after, before).all()):
+        return True
+    return bool((sizes < max(int(case.recipe.get("k") or 2), 2)).any())
