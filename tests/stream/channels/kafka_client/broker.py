@@ -110,7 +110,7 @@ def start(folder: Path, owner: int) -> str:
         first, second, third = (each.getsockname()[1] for each in (one, two, three))
     settings = folder / "server.properties"
     settings.write_text(SERVER.format(first=first, second=second, third=third, folder=folder))
-    name = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+    name = base64.urlsafe_b64encode(b"\0" + uuid.uuid4().bytes[1:]).decode().rstrip("=")  # a first "-" means an option
     form = [*JAVA, "-cp", path, "kafka.tools.StorageTool", "format", "-t", name, "-c", str(settings)]
     subprocess.run(form, check=True, capture_output=True)
     keep = ["sh", "-c", f"(sh -c '{KEEPER}' keeper \"$@\") </dev/null >/dev/null 2>&1 &", "start"]
