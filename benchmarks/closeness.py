@@ -140,13 +140,13 @@ def normalised(x, partition):
 
 
 def contenders():
-    """Return what is compared, by name: each method, each refined, and the default."""
+    """Return what is compared, by name: each method, each refined, and `auto` for an attacker who knows the table."""
     plain = {method: {"method": method} for method in promising()}
     refined = {f"{method} +": {"method": method, "effort": "fast"} for method in promising()}
     known = "auto" in registry.keys("partition") and registry.load("partition", "auto").promises_t
     if not known:
         print("auto does not see to t yet: left out")
-    return plain | refined | ({"auto": {"method": "auto"}} if known else {})
+    return plain | refined | ({"auto": {"method": "auto", "attacker": "table"}} if known else {})
 
 
 def losses(sizes, levels):

@@ -5,9 +5,9 @@
 Each case is estimated as `shoal.plan` does, after a first run has compiled and loaded its kernels, and is then run
 again (a first run of more than half a minute counts as it is). Tables are numbers (the CASC files if SHOAL_DATA is set,
 and normal, whole or correlated points) and tables with categories (drawn independently, Adult, and patients with a
-taxonomy of diagnoses), with and without t, with and without a report. CPU seconds are those of all threads; they are
-what is estimated, because others may use the machine. The ratio is estimated to measured; the last line gives the share
-within 1.5. With --held-out, other cases are run: no cost was fitted to them.
+taxonomy of diagnoses), with and without t, with and without a report. CPU seconds are those of all threads; they,
+and not elapsed time, are estimated, because others may use the machine. The ratio is estimated to measured; the last
+line gives the share within 1.5. With --held-out, other cases are run: no cost was fitted to them.
 """
 
 import argparse

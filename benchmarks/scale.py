@@ -144,7 +144,7 @@ def uniform(rng, n):
 
 
 def mixed(rng, n):
-    """Two numbers, and categories of which a few are frequent."""
+    """Return two numeric columns and four of categories, a few of them frequent."""
     found = {"x0": np.round(rng.lognormal(3.0, 0.6, n), 2), "x1": rng.integers(0, 36_500, n)}
     for count in (2, 16, 100, 4_000):
         shares = 1.0 / np.arange(1, count + 1) ** 0.8

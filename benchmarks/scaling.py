@@ -52,7 +52,7 @@ SCALES = ("standard", "range")
 
 @dataclass
 class Case:
-    """A table: its quasi-identifiers, and the target of a classifier, which is none of them."""
+    """A table: its quasi-identifiers, and the target of a classifier, which is not among them."""
 
     name: str
     data: pa.Table
@@ -294,7 +294,7 @@ def cases(only, quick):
 
 
 def sampled(one, most):
-    """At most so many records of a case."""
+    """Return a case with at most `most` records, drawn at random."""
     n = one.data.num_rows
     if n <= most:
         return one

@@ -1,6 +1,7 @@
-"""Screenshots of a report for the documentation: ``python docs/screenshots.py R.html [FOLDER]``.
+"""Screenshots of a report for the documentation: ``python docs/screenshots.py [FOLDER]``.
 
-``R.html`` is the report of the survey of ``shoal demo``. It needs playwright and Debian's chromium.
+The verdict is that of the command in README.md, the attributes are those of the demo's recipe.
+It needs playwright and Debian's chromium.
 """
 
 from __future__ import annotations
@@ -8,27 +9,43 @@ from __future__ import annotations
 import io
 import shutil
 import sys
+import tempfile
 from pathlib import Path
 
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
+import shoal
+
 IMAGES = Path(__file__).parent / "images"
-#: Each picture: its name, the element it begins with, and how many pixels it is high.
-PICTURES = (("report_verdict", "header", 1180), ("report_attributes", "#attributes", 685))
 FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking")
+ROLES = {
+    "quasi": ["birth", "income", "commute_minutes"],
+    "confidential": ["health"],
+    "identifier": ["person", "household"],
+    "k": 5,
+}
+#: Each picture: its name, what is protected how, the element it begins with, and how many pixels it is high.
+PICTURES = (
+    ("report_verdict", ("survey.csv", "safe.csv", ROLES), "header", 1080),
+    ("report_attributes", ("survey.csv", "again.csv", "recipe.toml"), "#attributes", 685),
+)
 
 
 def main() -> None:
     """Take all pictures in light and in dark."""
-    report = Path(sys.argv[1]).resolve()
-    folder = Path(sys.argv[2]) if len(sys.argv) > 2 else IMAGES
-    with sync_playwright() as playwright:
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else IMAGES
+    with tempfile.TemporaryDirectory() as made, sync_playwright() as playwright:
+        demo = Path(made) / "demo"
+        shoal.demo(demo)
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=list(FLAGS))
-        for scheme in ("light", "dark"):
-            page = browser.new_context(viewport={"width": 1020, "height": 900}, color_scheme=scheme).new_page()
-            page.goto(report.as_uri())
-            for name, element, height in PICTURES:
+        for name, (source, output, recipe), element, height in PICTURES:
+            report = demo / f"{name}.html"
+            how = demo / recipe if isinstance(recipe, str) else recipe
+            shoal.protect(demo / source, how, output=demo / output, report=report)
+            for scheme in ("light", "dark"):
+                page = browser.new_context(viewport={"width": 1020, "height": 900}, color_scheme=scheme).new_page()
+                page.goto(report.as_uri())
                 top = page.locator(element).bounding_box()["y"] - 24
                 clip = {"x": 0, "y": max(top, 0), "width": 1020, "height": height}
                 taken = Image.open(io.BytesIO(page.screenshot(full_page=True, clip=clip)))

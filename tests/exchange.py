@@ -33,6 +33,14 @@ METHODS = (
 )
 RELEASES = ("centroid", "medoid", "swap", "anatomy", "median", "trimmed_mean")
 FLAVOURS = ("integers", "digits", "lattice", "duplicates", "missing", "categories", "dates")
+PLACES = (
+    "places",
+    "rounded places",
+    "places with gaps",
+    "places beside categories",
+    "places on a grid",
+    "places at the poles",
+)
 EXTRAS = ("", "weights", "weights of records", "no weights", "subjects", "households", "strata")
 
 
@@ -63,6 +71,7 @@ class Case:
             **({"effort": "fast"} if self.method == "auto" else {}),
             **({"effort": "fast"} if self.method == "refined" else {}),
             **({"orders": {"b": ["low", "middle", "high"]}} if self.flavour == "categories" else {}),
+            **({"coordinates": [["a", "b"]]} if self.flavour in PLACES else {}),
             **_EXTRAS[self.extra],
             **self.more,
         }
@@ -145,6 +154,42 @@ def _categories(rng: np.random.Generator, n: int) -> dict[str, pa.Array]:
     }
 
 
+def _places(rng: np.random.Generator, n: int) -> dict[str, pa.Array]:
+    """Return places of a city, in degrees with 16 digits, and a number."""
+    return {
+        "a": pa.array(rng.normal(52.5, 0.08, n)),
+        "b": pa.array(rng.normal(13.4, 0.12, n)),
+        "c": pa.array(rng.lognormal(3, 2, n)),
+    }
+
+
+def _rounded_places(rng: np.random.Generator, n: int) -> dict[str, pa.Array]:
+    found = _places(rng, n)
+    return found | {name: pa.array(np.round(found[name].to_numpy(), 2)) for name in "ab"}
+
+
+def _places_with_gaps(rng: np.random.Generator, n: int) -> dict[str, pa.Array]:
+    found = _places(rng, n)
+    return found | {name: pa.array(found[name].to_pylist(), mask=rng.random(n) < 0.2) for name in "ab"}
+
+
+def _places_on_a_grid(rng: np.random.Generator, n: int) -> dict[str, pa.Array]:
+    """Return places with many equal distances; many share a place, and the numbers beside them differ."""
+    grid = {name: pa.array(start + rng.integers(0, 5, n) / 10) for name, start in (("a", 52), ("b", 13))}
+    return grid | {"c": pa.array(rng.choice(9_000, n, replace=False))}
+
+
+def _places_at_the_poles(rng: np.random.Generator, n: int) -> dict[str, pa.Array]:
+    """Return places at the ends of the ranges, where a degree of longitude has no length."""
+    ends = {"a": [-90.0, 90.0, 89.999999, 0.0], "b": [-180.0, 180.0, 179.9, -179.9]}
+    found = {name: pa.array(rng.choice(values, n)) for name, values in ends.items()}
+    return found | {"c": pa.array(rng.lognormal(3, 2, n))}
+
+
+def _places_beside_categories(rng: np.random.Generator, n: int) -> dict[str, pa.Array]:
+    return _places(rng, n) | {"c": pa.array(rng.choice(["cook", "nurse", "smith", "baker"], n))}
+
+
 def _dates(rng: np.random.Generator, n: int) -> dict[str, pa.Array]:
     return {
         "a": pa.array(rng.choice(20_000, n, replace=False), pa.int32()).cast(pa.date32()),
@@ -161,6 +206,12 @@ _QUASI: dict[str, Callable[[np.random.Generator, int], dict[str, pa.Array]]] = {
     "missing": _missing,
     "categories": _categories,
     "dates": _dates,
+    "places": _places,
+    "rounded places": _rounded_places,
+    "places with gaps": _places_with_gaps,
+    "places beside categories": _places_beside_categories,
+    "places on a grid": _places_on_a_grid,
+    "places at the poles": _places_at_the_poles,
 }
 
 

@@ -1,4 +1,4 @@
-"""Attackers: which one a release withstands, what is said of it, and replays on exchanged inputs."""
+"""Attackers: which one a release withstands, the sentences about it, and replays on exchanged inputs."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def test_with_two_tables_the_statement_is_about_rows_of_the_second(tmp_path: Pat
     shoal.write_table(people().drop_columns(["who"]), tmp_path / "in.csv")
     recipe = {**QUICK, "method": "auto", "release": "anatomy"}
     done = shoal.protect(tmp_path / "in.csv", recipe, output=tmp_path / "out.csv", evidence=tmp_path / "e.json")
-    assert "the person of a row of the second table is at most 1 in 3" in done.audit.attacker.sentence
+    assert "the person behind a row of the second table is at most 1 in 3" in done.audit.attacker.sentence
     assert verdict(tmp_path / "e.json", tmp_path / "out.csv") == "cannot be checked"
 
 

@@ -17,6 +17,7 @@ import shoal
 
 made = runpy.run_path(str(Path(__file__).parent / "exchange.py"))
 Case, METHODS, RELEASES, FLAVOURS, EXTRAS = (made[n] for n in ("Case", "METHODS", "RELEASES", "FLAVOURS", "EXTRAS"))
+PLACES = made["PLACES"]
 FORMATS = (".csv", ".parquet", ".arrow", ".xlsx", ".sav", ".dta")
 _FEW = pytest.param(15, 1, id="few")  # exchanges of each method, and of each table
 _MANY = pytest.param(55, 3, marks=pytest.mark.long, id="many")
@@ -92,6 +93,32 @@ def test_recoded_records_are_exchanged_like_others(release: str, tmp_path: Path)
             assert [name for name in before if before[name] != after[name]] == [], (case, i, j)
             compared += 1
     assert compared >= len(FLAVOURS)
+
+
+@pytest.mark.parametrize("flavour", PLACES)
+def test_places_are_exchanged_like_other_attributes(flavour: str, tmp_path: Path) -> None:
+    rng, at, compared = np.random.default_rng(2), PLACES.index(flavour), 0
+    methods = [one for one in METHODS if one not in ("individual_ranking", "mdav")]  # the first has a block per column
+    for i, method in enumerate(methods):
+        release, extra = RELEASES[(i + at) % len(RELEASES)], EXTRAS[(i + 2 * at) % len(EXTRAS)]
+        more = {"set": {"scale": ("standard", "range", "none")[i % 3]}} if i % 2 else {}
+        case = Case(method, release, flavour, extra, k=2 + i % 3, n=27 + i, seed=10 * at + i, more=more)
+        table = made["table_of"](case)
+        try:
+            done, before = published(case, table, tmp_path)
+        except (shoal.ParameterError, shoal.SchemaError, shoal.DataError):  # a combination that is refused
+            continue
+        pairs = list(islice(made["pairs"](table, done, rng), 2))
+        inputs = [made["exchanged"](table, made["moved"](case, names), one, other) for names, one, other in pairs]
+        names = pairs[0][0]
+        if release != "anatomy" and extra != "households":
+            inputs.append(made["permuted"](table, made["moved"](case, names), done.partition.labels, rng))
+        for changed in inputs:
+            again, after = published(case, changed, tmp_path)
+            assert made["same_classes"](done, again), case
+            assert [name for name in before if before[name] != after[name]] == [], case
+            compared += 1
+    assert compared >= 10
 
 
 DEMANDS: dict[str, dict[str, Any]] = {

@@ -151,6 +151,39 @@ def test_a_promise_that_is_not_kept_stops_the_run(
     assert not (tmp_path / "safe.csv").exists()
 
 
+def test_a_package_that_fails_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plug_in: Callable, run: Callable
+) -> None:
+    people(tmp_path)
+    fails = METHOD.replace("Liar", "Failing").replace("        return", "        raise ValueError(points)\n#")
+    package(tmp_path, "a", "partition", "failing", fails)
+    plug_in(tmp_path / "site")
+    monkeypatch.chdir(tmp_path)
+    ran = run("protect", "people.csv", "-o", "safe.csv", "--quasi", "a,b", "--k", "4", "--method", "failing")
+    assert ran.code == 1
+    assert "Package plug-a failed (ValueError). No unfinished file was left behind. Please report it to its" in ran.err
+
+
+def test_a_file_that_lacks_a_newer_declaration_is_accepted(site: Path, tmp_path: Path) -> None:
+    shutil.copytree(site, tmp_path / "site")
+    file = tmp_path / "site" / "shoal_example" / "shoal.json"
+    stated = json.loads(file.read_text(encoding="utf-8"))
+    del stated["utility"]["largest_error"]["unpaired"]
+    file.write_text(json.dumps(stated), encoding="utf-8")
+    load = "from shoal.registry import load; load('utility', 'largest_error'), load('partition', 'sorted_runs')"
+    assert python(tmp_path / "site", "-c", load, cwd=tmp_path).returncode == 0
+    del stated["partition"]["sorted_runs"]["promises_k"]
+    file.write_text(json.dumps(stated), encoding="utf-8")
+    assert "does not declare what its shoal.json says" in python(tmp_path / "site", "-c", load, cwd=tmp_path).stderr
+
+
+def test_the_command_that_writes_an_index_ends_in_a_sentence(site: Path, tmp_path: Path) -> None:
+    for package, said in (("nosuch", "shoal: Package nosuch: cannot be imported"), ("--help", "Index of components")):
+        ran = python(site, "-m", "shoal.index", package, cwd=tmp_path)
+        assert ran.stderr.startswith(said)
+        assert "Traceback" not in ran.stderr
+
+
 def test_packages_that_cannot_be_used_do_not_hide_the_others(tmp_path: Path, plug_in: Callable, run: Callable) -> None:
     package(tmp_path, "a", "partition", "mdav")
     package(tmp_path, "b", "partition", "broken", "1 / 0")

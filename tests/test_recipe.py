@@ -69,8 +69,8 @@ def test_the_fingerprint_tells_recipes_apart_and_not_their_spelling() -> None:
         ({"quasi": []}, "quasi must name at least one column"),
         ({"quasi": ["a", "a"]}, "column 'a' is named twice as quasi"),
         ({"confidential": ["a"]}, "column 'a' is both quasi and confidential. Give it one role."),
-        ({"blocks": [["a"]]}, "blocks must hold every quasi-identifier, b is missing"),
-        ({"blocks": [["a", "b"], ["a"]]}, "blocks must be disjoint, a is in two"),
+        ({"blocks": [["a"]]}, "blocks must hold every quasi-identifier; b is missing"),
+        ({"blocks": [["a", "b"], ["a"]]}, "blocks must be disjoint; a is in two"),
         ({"kinds": {"a": "number"}}, "Recipe: column 'a': no kind is called 'number'"),
         (
             {"qusai": ["a"]},
@@ -98,7 +98,7 @@ def test_a_path_serves_as_recipe(tmp_path: Path) -> None:
     path = tmp_path / "r.toml"
     shoal.save_recipe(Recipe(quasi=["x"], k=2), path)
     assert shoal.protect(pa.table({"x": [1, 2, 3, 9]}), path).recipe == Recipe(quasi=["x"], k=2)
-    with pytest.raises(shoal.ParameterError, match="exists already"):
+    with pytest.raises(shoal.ParameterError, match="already exists"):
         shoal.save_recipe(Recipe(quasi=["x"], k=3), path)
 
 

@@ -1,4 +1,4 @@
-"""Spellings: one person is counted once, one value is counted once, by what forms classes and by the audit alike."""
+"""Spellings: one person is counted once, one value is counted once, both when classes are formed and in the audit."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """The printed figures of the papers next to ours: ``python benchmarks/papers [--full] [paper …]``, with SHOAL_DATA set.
 
-Progress goes to standard error. ``--full`` takes all seeds of the page of [DSS08], instead of a few.
+Progress goes to standard error. ``--full`` takes all seeds of the page of [DSS08], instead of a few, and computes the
+column of [SC15] Figure 6 that takes minutes.
 """
 
 from __future__ import annotations

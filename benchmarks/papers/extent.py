@@ -1,8 +1,13 @@
-"""How many seeds a run of the papers takes: few, or with ``--full`` as many as the pages of the papers show."""
+"""How much a run of the papers takes: little, or with ``--full`` all that the pages of the papers show."""
 
 import sys
 
 
-def seeds(full: int, few: int) -> int:
+def full() -> bool:
+    """Whether this run computes everything on the pages."""
+    return "--full" in sys.argv
+
+
+def seeds(many: int, few: int) -> int:
     """The number of seeds of this run."""
-    return full if "--full" in sys.argv else few
+    return many if full() else few

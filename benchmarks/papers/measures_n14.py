@@ -1,4 +1,4 @@
-"""Measures of [N14] Section 2.3 as plain functions; what the paper leaves open is said at each. DLD and ID are ours."""
+"""Measures of [N14] Section 2.3 as plain functions; each states what the paper leaves open. DLD and ID are ours."""
 
 from __future__ import annotations
 

@@ -113,11 +113,11 @@ def normalised(X: np.ndarray, labels: np.ndarray) -> float:
 
 
 @cache
-def run(data: str, method: str, k: int, t: float, folder: Path, refine: str | None = None) -> Run:
+def run(data: str, method: str, k: int, t: float, folder: Path, refine: str | None = None, **more: Any) -> Run:
     """Run a method, once."""
     X, C = table(data, folder)
     start = time.process_time()
-    part = shoal.microaggregate(X, k, method=method, confidential=C, t=t, effort=refine)
+    part = shoal.microaggregate(X, k, method=method, confidential=C, t=t, effort=refine, **more)
     return Run(part.sizes, normalised(X, part.labels), time.process_time() - start)
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from shoal.api.warm import warm
     from shoal.api.write import write_table
     from shoal.flow.demo import Demonstration
-    from shoal.flow.protect.protect import Protected
+    from shoal.flow.protect.protected import Protected
     from shoal.recipe.recipe import Recipe
     from shoal.stream.recipe.recipe import StreamRecipe
     from shoal.stream.replay import Replayed
@@ -80,7 +80,7 @@ _MODULES = {
     "api.warm": ("warm",),
     "api.write": ("write_table",),
     "flow.demo": ("Demonstration",),
-    "flow.protect.protect": ("Protected",),
+    "flow.protect.protected": ("Protected",),
     "recipe.recipe": ("Recipe",),
     "stream.recipe.recipe": ("StreamRecipe",),
     "stream.replay": ("Replayed",),

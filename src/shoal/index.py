@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal import registry
+from shoal.errors import ParameterError
 
 Index = Mapping[str, Mapping[str, Mapping[str, Any]]]
 
@@ -57,9 +58,21 @@ def main(packages: list[str]) -> None:
     if not packages:
         (home / "_index.json").write_text(written(index_of_shoal()), encoding="utf-8")
     for package in packages:
-        folder = importlib.import_module(package).__path__[0]
-        Path(folder, "shoal.json").write_text(written(index_of(package)), encoding="utf-8")
+        try:
+            folder = importlib.import_module(package).__path__[0]
+            text = written(index_of(package))
+        except Exception as error:  # whatever the code of a package raises
+            raise ParameterError(
+                f"Package {package}: cannot be imported ({type(error).__name__}: {error}). Install it with "
+                "`pip install --editable`, and correct the module."
+            ) from error
+        Path(folder, "shoal.json").write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    if any(one.startswith("-") for one in sys.argv[1:]):
+        sys.exit(__doc__)
+    try:
+        main(sys.argv[1:])
+    except ParameterError as refused:
+        sys.exit(f"shoal: {refused}")

@@ -76,7 +76,7 @@ class Place:
     at: Path | Url
     options: Mapping[str, str] = field(default_factory=dict, repr=False)  # a query may contain values
     folder: bool = False  #: it was written with a slash at the end, so it is a folder of files
-    origin: Url | None = None  #: the place in an object store of which it is a local copy
+    origin: Url | None = None  #: the place in an object store, if this is a local copy of it
 
     def __str__(self) -> str:
         return str(self.origin or self.at)

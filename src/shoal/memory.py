@@ -27,7 +27,7 @@ def parse_size(text: str, owner: str = "memory") -> int:
     Raises
     ------
     ParameterError
-        If the text is no size, or less than one byte.
+        If the text is not a size, or is less than one byte.
 
     >>> parse_size("2GB"), parse_size("1.5 MiB"), parse_size("4096")
     (2000000000, 1572864, 4096)

@@ -209,6 +209,9 @@ def build(cls: type[T], values: Mapping[str, Any]) -> T:
     return cls(**values)
 
 
+_SUGGESTED = 3  # names that begin like an unknown one
+
+
 def unknown(owner: str, field: str, name: object, known: Collection[str]) -> str:
     """Return the sentence for an unknown name, with the nearest known one."""
     return f"{owner}: {not_known(field, name, known)}"
@@ -219,7 +222,9 @@ def not_known(field: str, name: object, known: Collection[str]) -> str:
     import difflib
 
     near = difflib.get_close_matches(str(name), list(known), n=1)
-    remedy = f"Did you mean {near[0]!r}?" if near else "Choose one of these."
+    near = near or sorted(one for one in known if name and one.startswith(f"{name}_"))[:_SUGGESTED]
+    meant = " or ".join(filter(None, (", ".join(map(repr, near[:-1])), *map(repr, near[-1:]))))
+    remedy = f"Did you mean {meant}?" if near else "Choose one of these."
     allowed = f"there {'is' if len(known) == 1 else 'are'} {listing(sorted(known), most=20) or 'none'}"
     return f"no {field} is called {name!r}; {allowed}. {remedy}"
 

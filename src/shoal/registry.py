@@ -121,7 +121,7 @@ def declared(family: str, claim: str) -> dict[str, str]:
         for name in says(family, key, claim) or ():
             if name in found:
                 raise ParameterError(
-                    f"{_owner(_plugins(family)[key][0])} must claim something new, and {name} belongs to "
+                    f"{_owner(_plugins(family)[key][0])} must claim something new; {name} already belongs to "
                     f"{found[name]!r}. Uninstall the package, or the other one."
                 )
             found[name] = key
@@ -191,7 +191,7 @@ def camel(key: str) -> str:
 def described(cls: Any, module: str) -> dict[str, Any]:
     """Return what a component declares: the first line of its module, and its plain class attributes.
 
-    Parameters are not among them, nor is anything but truth values, numbers, texts and lists of texts.
+    Parameters are left out, and so is everything except truth values, numbers, texts and lists of texts.
 
     >>> from shoal.partition.mic1d import Mic1d
     >>> described(Mic1d, Mic1d.__module__)["promises_k"]
@@ -254,7 +254,7 @@ def _installed() -> Any:
 
 
 def _stated(entry: EntryPoint) -> dict[str, Any] | None:
-    """Return what ``shoal.json`` in the folder of a package says of a component, without importing the package."""
+    """Return the entry of a component in the ``shoal.json`` of its package, without importing the package."""
     import json
     from importlib.util import find_spec
 
@@ -262,7 +262,7 @@ def _stated(entry: EntryPoint) -> dict[str, Any] | None:
         spec: Any = find_spec(entry.module.partition(".")[0])
         text = spec.loader.get_data(str(Path(next(iter(spec.submodule_search_locations)), "shoal.json")))
         found = json.loads(text)[entry.group.removeprefix("shoal.")][entry.name]
-    except (AttributeError, KeyError, OSError, StopIteration, TypeError, ValueError):  # there is none, or it is damaged
+    except (AttributeError, KeyError, OSError, StopIteration, TypeError, ValueError):  # missing or damaged
         return None
     return found if isinstance(found, dict) and "summary" in found else None
 
@@ -282,7 +282,7 @@ def _refuse(family: str, key: str) -> None:
 
 def _not_new(entry: EntryPoint, name: str) -> str:
     return (
-        f"{_owner(entry)} must have a new name, and {name!r} is one of shoal's. "
+        f"{_owner(entry)} must have a new name; {name!r} is one of shoal's. "
         f"Uninstall the package, or ask its author to rename it."
     )
 
@@ -313,13 +313,17 @@ def _plugged(family: str, key: str) -> Any:
             f"Repair the package, or uninstall it."
         ) from error
     contract = _CONTRACTS.get(family)
-    if contract is not None and getattr(importlib.import_module("shoal.types.protocols"), contract) not in cls.__mro__:
+    base = None if contract is None else getattr(importlib.import_module("shoal.types.protocols"), contract)
+    if base is not None and base not in cls.__mro__:
         raise ParameterError(
-            f"{_owner(entry)} must inherit {contract} of shoal.types.protocols, and does not. Ask its author to add it."
+            f"{_owner(entry)} must inherit {contract} of shoal.types.protocols, but does not. Ask its author to add it."
         )
     for name in {key, getattr(cls, "short", key)} & _names(family):
         raise ParameterError(_not_new(entry, name))
-    if (stated := _stated(entry)) is not None and stated != described(cls, entry.module):
+    found = described(cls, entry.module)
+    usual = {} if base is None else described(base, entry.module)
+    newer = {name: value for name, value in usual.items() if found.get(name) == value}  # perhaps newer than the file
+    if (stated := _stated(entry)) is not None and {**newer, **stated} != found:
         raise ParameterError(
             f"{_owner(entry)} does not declare what its shoal.json says. "
             f"Write the file again: python -m shoal.index {entry.module.partition('.')[0]}."
@@ -336,6 +340,16 @@ def _names(family: str) -> set[Any]:
 
 def _class(module: str, key: str) -> Any:
     return getattr(importlib.import_module(module), camel(key))
+
+
+def package_in(error: BaseException) -> str:
+    """Return the package of another author whose component raised an error; empty if it was shoal's own code."""
+    owners = {entry.module: _package(entry) for family in FAMILIES for entry in _entries(family)}
+    at, found = error.__traceback__, ""
+    while at is not None:
+        found = owners.get(at.tb_frame.f_globals.get("__name__", ""), found)
+        at = at.tb_next
+    return found
 
 
 def _owner(entry: EntryPoint) -> str:

@@ -1,4 +1,4 @@
-"""Scratch folders, the locks of staged files by which leftovers of killed runs are found, and errors of disks.
+"""Scratch folders, locks of staged files that reveal the leftovers of killed runs, and disk errors.
 
 A staged file or folder has a mark in its name, and a lock file with the same mark next to it. The run that made them
 holds the lock while it works. The operating system frees it when the run ends, however it ends: a mark with a free lock
@@ -238,7 +238,7 @@ def unwritable(
     path: Path | str,
     error: OSError,
     again: str = "or choose another folder",
-    forbidden: str = "the folder may not be written to",
+    forbidden: str = "the folder is not writable",
 ) -> ShoalError:
     """Return the error that says why a file cannot be written, and the remedy, which may be to try `again`.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from shoal.errors import ParameterError
+from shoal.errors import DataError, ParameterError, listing
 from shoal.extras import package
 
 try:
@@ -105,7 +105,15 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         """
         from shoal.api.protect import protect
 
-        values = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        try:
+            values = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        except (TypeError, ValueError):  # the message of numpy shows a cell
+            if refused := _not_numeric(X):
+                raise DataError(
+                    f"Microaggregator: every column of X must hold numbers, {listing(refused)} does not. Leave it out, "
+                    "or call shoal.protect, which also takes categories and dates."
+                ) from None
+            raise
         names = [f"x{j}" for j in range(values.shape[1])]
         table = pa.table([np.ascontiguousarray(column) for column in values.T], names=names)
         effort = {} if self.effort is None else {"effort": self.effort}
@@ -120,5 +128,23 @@ class Microaggregator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         """Refuse: a record that was not in the table has no class of at least k."""
         raise ParameterError(
             "Microaggregator: transform must not be called, because classes are formed from all records together and a "
-            "new record has none. Call fit_transform on the training records, and give the model new ones unchanged."
+            "new record has no class. Call fit_transform on the training records; give new ones to the model unchanged."
         )
+
+
+def _not_numeric(X: Any) -> list[str]:
+    """Return the columns of text, dates or objects: their names in a frame, else their positions from 0."""
+    if hasattr(X, "columns"):
+        return [repr(name) for name in X.columns if not _numeric(X[name])]
+    cells = np.asarray(X)
+    return [f"column {at}" for at, column in enumerate(cells.T) if not _numeric(column)] if cells.ndim == 2 else []
+
+
+def _numeric(column: Any) -> bool:
+    if np.asarray(column).dtype.kind == "c":  # scikit-learn says what is wrong with complex numbers
+        return True
+    try:
+        np.asarray(column, np.float64)
+    except (TypeError, ValueError):
+        return False
+    return True

@@ -1,4 +1,4 @@
-"""Number of threads to compute with: from the machine and its control group, or as the user says.
+"""Number of threads to compute with: from the machine and its control group, or as set by the user.
 
 Results do not depend on it.
 """
@@ -61,7 +61,7 @@ def available_cores() -> int:
 
 @cache
 def cgroup_cores(root: Path = Path("/")) -> int | None:
-    """Return the CPU quota of the control group, in cores and rounded up; None if there is none.
+    """Return the CPU quota of the control group, in cores and rounded up; None without a quota.
 
     Reads version 2 (``cpu.max``) and version 1 (``cpu.cfs_quota_us``).
     """

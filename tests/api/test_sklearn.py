@@ -78,3 +78,13 @@ def test_without_scikit_learn_it_says_how_to_install_it() -> None:
     script = "import sys; sys.modules['sklearn'] = None; import shoal.sklearn"
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert "Microaggregator: needs the package sklearn. Install it with pip install 'shoal[sklearn]'." in ran.stderr
+
+
+@pytest.mark.parametrize("frame", [True, False])
+def test_text_is_refused_without_its_cells(frame: bool) -> None:
+    table = pd.DataFrame({"age": np.arange(30), "school": ["Bachelors", "Masters"] * 15})
+    said = "'school'" if frame else "column 1"
+    with pytest.raises(shoal.DataError, match=f"must hold numbers, {said} does not") as refused:
+        Microaggregator(k=5).fit_transform(table if frame else table.to_numpy())
+    assert "Bachelors" not in str(refused.value)
+    assert refused.value.__suppress_context__

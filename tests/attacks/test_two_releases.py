@@ -73,7 +73,7 @@ def test_other_people_withstand() -> None:
 
 
 def test_a_second_release_of_a_changed_table_falls() -> None:
-    """Known weakness: classes are formed anew, so protecting an almost equal table again is an independent release."""
+    """Known weakness: protecting an almost equal table forms new classes, so it is an independent release."""
     kept = np.arange(10, N)
     found = TwoReleases().run(case_of(protected(PEOPLE), protected(PEOPLE.take(kept)), kept))
     assert found.verdict == "succeeded"

@@ -71,6 +71,12 @@ def test_no_scrolling_aside_on_a_phone(
 ) -> None:
     seen = visit(Html(edition).render(request.getfixturevalue(which)), width=400)
     assert seen.width() <= 400
+    tables = seen.page.query_selector_all(".stacked")  # their rows become blocks, which no one has to scroll
+    assert len(tables) >= 2
+    heads = seen.page.eval_on_selector_all(".stacked td", "all => all.map(one => one.dataset.head)")
+    assert all(heads)
+    for table in tables:
+        assert table.evaluate("one => one.scrollWidth <= one.parentElement.clientWidth")
     sizes = seen.page.eval_on_selector_all("p, td, th, dd, li", "all => all.map(one => getComputedStyle(one).fontSize)")
     assert min(float(size.removesuffix("px")) for size in sizes) >= 12
     seen.page.screenshot(path=screenshots / f"report-{which}-{edition}-400.png", full_page=True)

@@ -82,6 +82,11 @@ def _(folder: Path) -> list[str]:
     return command(folder, text=PEOPLE.replace("region", "age", 1))
 
 
+@scenario("A first line that names the delimiter", 3)
+def _(folder: Path) -> list[str]:
+    return command(folder, text=f"sep=,\n{PEOPLE}")
+
+
 @scenario("Unnamed column", 3)
 def _(folder: Path) -> list[str]:
     return command(folder, text=PEOPLE.replace("region", "", 1))
@@ -135,6 +140,13 @@ def _(folder: Path) -> list[str]:
 @scenario("A column with two roles", 2)
 def _(folder: Path) -> list[str]:
     return command(folder, "--confidential", "age")
+
+
+@scenario("A recipe with a misspelt quasi", 2)
+def _(folder: Path) -> list[str]:
+    (folder / "people.csv").write_text(PEOPLE)
+    (folder / "r.toml").write_text('quazi = ["age"]\n')
+    return ["protect", "people.csv", "-o", "out.csv", "--recipe", "r.toml"]
 
 
 @scenario("No quasi-identifier", 2)
@@ -276,7 +288,7 @@ def _(folder: Path) -> list[str]:
     return command(folder, "--set", "scale")
 
 
-@scenario("Threads that are no number", 2)
+@scenario("Threads that are not a number", 2)
 def _(folder: Path) -> list[str]:
     return command(folder, "--threads", "many")
 
@@ -408,6 +420,12 @@ def _(folder: Path) -> list[str]:
     return ["audit", "people.csv", "--quasi", "age", "--require", "k=2"]
 
 
+@scenario("Audit: a model without its second word", 2)
+def _(folder: Path) -> list[str]:
+    command(folder)
+    return ["audit", "people.csv", "--quasi", "age", "--require", "l=2"]
+
+
 @scenario("Audit: unknown model", 2)
 def _(folder: Path) -> list[str]:
     command(folder)
@@ -501,7 +519,7 @@ def _(folder: Path) -> list[str]:
 
 @scenario("An unknown attacker", 2)
 def _(folder: Path) -> list[str]:
-    return command(folder, "--attacker", "nobody")
+    return command(folder, "--attacker", "spy")
 
 
 @scenario("A run that fails its replays", 4)
@@ -510,7 +528,7 @@ def _(folder: Path) -> list[str]:
     return command(folder, *more, "--require", "exchangeability=9", quasi="age")
 
 
-@scenario("A deadline that is no time", 2)
+@scenario("A deadline that is not a time", 2)
 def _(folder: Path) -> list[str]:
     return command(folder, "--deadline", "soon")
 
@@ -733,7 +751,7 @@ def _(folder: Path) -> list[str]:
     return command(folder, text="age;income\n" + "".join(f"{20 + i}.01.2024;{i}\n" for i in range(9)))
 
 
-@scenario("Dates whose day and month cannot be told apart", 3)
+@scenario("Dates with an ambiguous order of day and month", 3)
 def _(folder: Path) -> list[str]:
     return command(folder, text="age;income\n" + "".join(f"0{1 + i}/01/2024;{i}\n" for i in range(9)))
 

@@ -124,7 +124,7 @@ def test_protect_counts_records_that_unchanged_columns_make_unique(survey: Path,
 def test_inspect_counts_records_that_unchanged_columns_make_unique(survey: Path, run: Callable) -> None:
     found = json.loads(run("inspect", survey, "--json").out)["unchanged"]
     assert found["unique_in_class"] is None
-    assert f"unique by the {len(found['columns'])} columns" in run("inspect", survey).out
+    assert f"unique on the {len(found['columns'])} columns" in run("inspect", survey).out
 
 
 def test_audit_json_is_the_contract(survey: Path, run: Callable) -> None:

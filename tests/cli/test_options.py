@@ -15,13 +15,27 @@ def sections(text: str) -> dict[str, str]:
     return dict(re.findall(r"^(\w[\w ]*):\n(.*?)(?=^\w|\Z)", text, re.MULTILINE | re.DOTALL))
 
 
+@pytest.mark.parametrize("command", ["protect", "audit", "attack", "compare", "explore", "inspect"])
+def test_groups_of_options_are_in_the_order_of_decisions(command: str, run: Callable) -> None:
+    from shoal.cli import HEADINGS
+
+    heads = [line[:-1] for line in run(command, "-h").out.splitlines() if line[:1].isupper() and line.endswith(":")]
+    assert heads == [*(one for one in HEADINGS if one in heads), "Options"]
+
+
+def test_the_receipt_is_written_by_protect_only(run: Callable) -> None:
+    for command, group in (("protect", "Output:"), ("attack", "Options:"), ("compare", "Options:")):
+        before = run(command, "-h").out.partition("--receipt R.json")[0]
+        assert [line for line in before.splitlines() if line[:1].isupper()][-1] == group
+
+
 def test_every_field_is_an_option_of_protect_below_its_group(run: Callable) -> None:
     found = sections(run("protect", "--help").out)
     for declared in (*declarations(RecipeFields), *declarations(TextFormat)):
         if declared.param.group:
             option = declared.param.option or f"--{declared.name.replace('_', '-')}"
             assert f"{option} " in found[declared.param.group], declared.name
-    assert list(found) == ["Arguments", OUTPUT, COLUMNS, PRIVACY, METHOD, TEXT, "Machine", "Options"]
+    assert list(found) == ["Arguments", COLUMNS, PRIVACY, METHOD, OUTPUT, TEXT, "Machine", "Options"]
 
 
 @pytest.mark.parametrize("command", ["explore", "audit", "inspect", "compare"])

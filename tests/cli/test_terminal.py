@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import json
 import os
@@ -72,6 +73,38 @@ def test_options_are_grouped(run: Callable, command: str) -> None:
         assert "\nMachine:\n" in printed
 
 
+@pytest.mark.parametrize(
+    ("command", "usage"),
+    [
+        ("inspect", "shoal inspect [OPTIONS] FILE"),
+        ("attack", "shoal attack [OPTIONS] ORIGINAL RELEASED…"),
+        ("stream", "shoal stream [OPTIONS] [IN]"),
+        ("list", "shoal list [OPTIONS] [WHAT]"),
+    ],
+)
+def test_usage_names_the_arguments(run: Callable, command: str, usage: str) -> None:
+    assert f"Usage: {usage}\n" in run(command, "--help").out
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_shows_forms_of_values_and_plain_defaults(run: Callable, command: str) -> None:
+    printed = run(command.rstrip("_"), "--help").out
+    assert not re.search(r"<\w|\[default: \(|default:\s+\(", printed)
+
+
+def test_help_on_a_terminal_is_that_in_a_pipe(run: Callable) -> None:
+    main, side = os.openpty()
+    ran = subprocess.Popen([*SHOAL, "audit", "--help"], stdout=side, env={**os.environ, "COLUMNS": "80"})
+    os.close(side)
+    printed = b""
+    with contextlib.suppress(OSError):  # the terminal ends
+        while part := os.read(main, 1 << 16):
+            printed += part
+    assert ran.wait() == 0
+    os.close(main)
+    assert printed.decode().replace("\r\n", "\n") == run("audit", "--help").out
+
+
 def test_help_is_quick() -> None:
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run([*SHOAL, "--help"], stdout=subprocess.DEVNULL, check=True)
@@ -86,15 +119,16 @@ def test_help_is_quick() -> None:
         ("shoal explore --al", {"--all"}),
         ("shoal protect --method mda", {"mdav"}),
         ("shoal protect --release me", {"median", "medoid"}),
+        ("shoal protect --row-order k", {"keep"}),
+        ("shoal compare --measures il_sse,cor", {"il_sse,correlations"}),
+        ("shoal attack --only unique", {"unique_columns"}),
+        ("shoal explore --effort none,b", {"none,best"}),
         ("shoal list mo", {"models"}),
     ],
 )
 def test_shells_complete(typed: str, offered: set[str]) -> None:
     words = {"COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split()) - 1), "_SHOAL_COMPLETE": "complete_bash"}
-    script = "import sys; sys.argv[0] = 'shoal'; from shoal.cli import main; main()"
-    ran = subprocess.run(
-        [sys.executable, "-c", script], env={**os.environ, **words}, capture_output=True, text=True, check=False
-    )
+    ran = subprocess.run(SHOAL, env={**os.environ, **words}, capture_output=True, text=True, check=False)
     assert offered <= set(ran.stdout.split()), ran.stderr
 
 
@@ -118,6 +152,22 @@ def test_tables_are_stacked_in_a_narrow_window(run: Callable, people: Path, monk
     assert max(map(len, table.splitlines())) < 60
 
 
+@pytest.mark.parametrize("width", [60, 70, 80, 99, 100, 140])
+def test_no_table_is_cut_or_tears_words(
+    run: Callable, people: Path, monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    inspected = run("inspect", str(people)).out
+    audited = run("audit", str(people), "--quasi", "region,income", "--confidential", "health").out
+    for printed in (inspected, audited):
+        table = re.search(r"\A.*?(\n└[^\n]*\n|\n\n)", printed, re.DOTALL)
+        assert table is not None
+        assert max(map(len, table[0].splitlines())) <= width
+        assert "…" not in table[0].partition("… ")[0]
+    words = set(re.findall(r"\w+", inspected)) | set(re.findall(r"\w+", audited))
+    assert {"continuous", "confidential", "commute_minutes", "Distinct", "Achieved", "k_anonymity"} <= words
+
+
 def test_nothing_is_cut_in_a_very_narrow_window(run: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "30")
     printed = run("list", "models").out
@@ -127,7 +177,7 @@ def test_nothing_is_cut_in_a_very_narrow_window(run: Callable, monkeypatch: pyte
 
 
 def closed_pipe(*arguments: str, **more: Any) -> tuple[int, str]:
-    """Run a command whose standard output nobody reads; return its exit code and its messages."""
+    """Run a command with a closed standard output; return its exit code and its messages."""
     reading, writing = os.pipe()
     os.close(reading)
     ran = subprocess.run([*SHOAL, *arguments], stdout=writing, stderr=subprocess.PIPE, text=True, check=False, **more)

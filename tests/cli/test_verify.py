@@ -51,7 +51,7 @@ def test_exit_codes_and_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ru
     ran = run("verify", "safe.json", "safe.csv")
     assert ran.code == 4
     assert "DOES NOT HOLD" in ran.out
-    assert "another one" in ran.out
+    assert "another file" in ran.out
     assert run("verify", "safe.json").code == 2
 
 
@@ -101,7 +101,7 @@ def test_a_swap_is_repeated_by_its_receipt(tmp_path: Path, monkeypatch: pytest.M
     assert run(*swap, "-o", "b.csv", "--repeat", "r.json").code == 0
     assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
     ran = run(*swap, "-o", "c.csv", "--receipt", "r.json")
-    assert (ran.code, "exists already" in ran.err, (tmp_path / "c.csv").exists()) == (2, True, False)
+    assert (ran.code, "already exists" in ran.err, (tmp_path / "c.csv").exists()) == (2, True, False)
     (tmp_path / "people.csv").write_text(PEOPLE + "person 12,40,9000\n")
     ran = run(*swap, "-o", "c.csv", "--repeat", "r.json")
     assert (ran.code, "commitment does not match" in ran.err, (tmp_path / "c.csv").exists()) == (3, True, False)

@@ -122,6 +122,25 @@ def test_the_card_of_a_release_says_what_was_found(results: dict[str, Any]) -> N
     assert "il_sse" in page
 
 
+def test_warnings_come_before_tables_and_good_news(people: pa.Table) -> None:
+    page = shoal.protect(people, quasi=[people.column_names[1]], k=5)._repr_html_()
+    warned = page.index("<b>Warning:</b> 60 of 60 records (100.0 %) are unique on columns that are released unchanged")
+    assert warned < page.index("What an attacker could learn") < page.index("<table>")
+
+
+def test_figures_are_aligned_right() -> None:
+    page = Grid("", ("Setting", "Loss", "Note"), (("a", "1,000", ""), ("b", "2.5 %", ""))).html()
+    assert "<th>Setting</th><th class=n>Loss</th><th>Note</th>" in page
+    assert "<td>b</td><td class=n>2.5 %</td><td></td>" in page
+
+
+def test_measures_with_the_same_remark_share_it() -> None:
+    people = pa.table({"age": range(40), "pay": range(40)})
+    moved = people.take(list(range(39, -1, -1)))
+    page = shoal.compare(people, moved, ["age"], measures=["il_sse", "mae"])._repr_html_()
+    assert "il_sse, mae: were not measured, because the rows seem to be in another order" in page
+
+
 def test_losses_that_no_budget_covers_are_not_shown() -> None:
     pytest.importorskip("opendp")
     people = pa.table({"age": list(range(20, 80))})

@@ -73,6 +73,10 @@ def test_before_and_after(done: Any) -> None:
     assert sum(bar.get_height() * bar.get_width() for bar in bars) == pytest.approx(1.0)
 
 
+def test_unused_places_stay_empty(done: Any) -> None:
+    assert [axes.axison for axes in done.plot().axes] == [True, True, True, False]
+
+
 def test_some_columns(done: Any) -> None:
     assert len(done.plot("income").axes) == 1
     assert "income" in texts(done.plot(["income"]))

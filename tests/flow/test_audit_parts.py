@@ -131,6 +131,27 @@ def test_equal_to_the_audit_in_memory(case: str, suffix: str, tmp_path: Path, sp
     assert found.to_dict() == whole.to_dict()
 
 
+def test_columns_of_extension_types(tmp_path: Path, spread: list[int]) -> None:
+    stored = {
+        "uuid": pa.array([bytes([i % 4]) * 16 if i else None for i in range(60)], pa.binary(16)),
+        "bool8": pa.array([i % 2 for i in range(60)], pa.int8()),
+        "json": pa.array([str(i % 3) for i in range(60)]),
+    }
+    kinds = {"uuid": pa.uuid(), "bool8": pa.bool8(), "json": pa.json_()}
+    data = {name: pa.ExtensionArray.from_storage(kinds[name], cells) for name, cells in stored.items()}
+    (tmp_path / "in").mkdir()
+    for part in range(2):
+        some = pa.table({"class": [i % 5 for i in range(60)], **data}).slice(30 * part, 30)
+        parquet.write_table(some, tmp_path / "in" / f"{part}.parquet")
+    for name in data:
+        whole, found = both(tmp_path / "in", ["class"], confidential=[name])
+        assert found == whole
+        whole, found = both(tmp_path / "in", ["class", name])
+        assert found == whole
+    assert len(spread) == 6
+    assert min(spread) > 1
+
+
 REQUIRED = {
     "t": (0.2, 0.9),
     "alpha": (0.2, 1),
@@ -257,6 +278,20 @@ def test_faults_are_sentences(fault: Callable[[Path], None], memory: str | None,
     kind, sentence = FAULTS[fault]
     with pytest.raises(kind, match=sentence):
         shoal.audit(folder, ["x", "class"], ["days"], memory=memory)
+
+
+@pytest.mark.parametrize("column", ["pay", "w"])
+def test_cells_that_cannot_be_read_are_counted_in_the_whole_table(column: str, tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    lines = [f"{i % 7},{'odd' if i in (11, 30, 61) else i % 3}" for i in range(70)]
+    for part in range(2):
+        (folder / f"{part}.csv").write_text("\n".join([f"age,{column}", *lines[35 * part : 35 * part + 35]]) + "\n")
+    given = {"confidential": ["pay"], "kinds": {"pay": "integer"}} if column == "pay" else {"weight": "w"}
+    said = {None: "in data rows 12, 31, 62", TINY: "in 3 rows" if column == "pay" else "in data rows 12, 31, 62"}
+    for memory, where in said.items():
+        with pytest.raises(DataError, match=f"'{column}': every cell must be .*; 3 of 70 cannot be read .*, {where}"):
+            shoal.audit(folder, ["age"], **given, memory=memory)
 
 
 def test_scratch_of_a_killed_run_would_be_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import shoal
@@ -192,6 +193,106 @@ def test_an_ambiguous_day_is_asked_for(tmp_path: Path) -> None:
     assert shoal.protect(tmp_path / "in.csv", tmp_path / "start.toml", output=tmp_path / "out.csv").audit.holds
 
 
+def test_each_choice_has_a_command_that_runs(tmp_path: Path, run: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    inspected(Path(), birth=DAYS, income=[f"{1 + i},{100 + i}" for i in range(30)])
+    ran = run("inspect", "in.csv", "--recipe", "start.toml", "--force")
+    commands = [line for line in ran.out.splitlines() if line.startswith("shoal protect")]
+    assert [line.partition("start.toml ")[2] for line in commands] == [
+        f"--datetime '{date}' --{sign} ','" for date in ("%d/%m/%Y", "%m/%d/%Y") for sign in ("decimal", "thousands")
+    ]
+    assert "To protect the file, choose one of these commands:" in ran.out
+    released = set()
+    for command in commands:
+        ran = run(*shlex.split(command)[1:], "--force", "--row-order", "keep")
+        assert (ran.code, ran.err) == (0, "")
+        released.add(Path("in-protected.csv").read_text())
+    assert len(released) == len(commands)
+
+
+def test_two_conventions_in_one_column_are_no_choice(tmp_path: Path, run: Callable) -> None:
+    income = [number(pay, *(",.", ".,")[i % 2]) for i, pay in enumerate(PAY)]
+    found = inspected(tmp_path, income=income, age=[str(one) for one in AGE])
+    assert found.choices == ()
+    assert (found.columns[0].role, found.refused) == (Role.QUASI, ("income",))
+    assert "write all cells of the column one way" in found.notes[-1]
+    ran = run("inspect", tmp_path / "in.csv")
+    assert "The command needs the cells above to be corrected first." in ran.out
+    with pytest.raises(shoal.DataError, match="'income': every cell must be a number"):
+        shoal.protect(tmp_path / "in.csv", tmp_path / "start.toml", output=tmp_path / "out.csv")
+
+
+@pytest.mark.parametrize("written", ["{} €", "€{}", "{}%", "CHF {}", "{}\u202f%"])
+def test_numbers_with_a_sign_beside_them_are_not_dropped_silently(tmp_path: Path, written: str) -> None:
+    found = inspected(
+        tmp_path,
+        income=[written.format(number(pay, ",", ".")) for pay in PAY],
+        share=[written.format(one // 15) for one in AGE],
+        age=[str(one) for one in AGE],
+    )
+    assert [guess.role.value for guess in found.columns] == ["identifier", "identifier", "quasi"]
+    assert all("currency, percent or other sign" in guess.reason for guess in found.columns[:2])
+    assert found.notes == (
+        "Columns 'income', 'share': most cells are numbers with a currency, percent or other sign, which are not read. "
+        "They would be removed; remove the sign to release them.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("encoding", "sign", "name"),
+    [
+        ("cp1252", "\u00a0", "revenu"),
+        ("cp1252", "\u2019", "Lohn"),
+        ("cp850", "\u00a0", "revenu"),
+        ("cp1252", "\u2019", "Löhne"),
+    ],
+)
+def test_separators_of_thousands_tell_the_encoding(tmp_path: Path, encoding: str, sign: str, name: str) -> None:
+    lines = [f"{name};age", *(f"{number(pay, '.', sign)};{age}" for pay, age in zip(PAY, AGE, strict=True))]
+    (tmp_path / "in.csv").write_bytes("\n".join(lines).encode(encoding))
+    found = shoal.inspect(tmp_path / "in.csv")
+    assert found.text == {"encoding": encoding, "thousands": "'" if sign == "\u2019" else " "}
+    assert (found.columns[0].name, found.columns[0].kind) == (name, Kind.CONTINUOUS)
+
+
+def test_dates_that_no_format_reads_are_not_dropped_silently(tmp_path: Path) -> None:
+    months = ["Jan.", "Feb.", "März", "Apr.", "Mai", "Juni", "Juli", "Aug.", "Sep.", "Okt.", "Nov.", "Dez."]
+    born = [f"{1 + i % 28}. {months[i % 12]} {1950 + i}" for i in range(N)]
+    codes = [f"p{i}" for i in range(N)]
+    short = [f"{50 + i % 40}-{1 + i % 12}-{13 + i % 16}" for i in range(N)]
+    found = inspected(tmp_path, geburt=born, alter=[str(one) for one in AGE], Datum=born, nr=codes, v5=short)
+    assert [guess.role.value for guess in found.columns] == ["identifier", "quasi", *["identifier"] * 3]
+    removed = [f"Column '{name}' is removed" for name in ("geburt", "Datum", "v5")]
+    assert [note.partition(":")[0] for note in found.notes] == removed
+    table = shoal.inspect(pa.table({"geburt": [one.replace(".", "") for one in born], "alter": AGE}))
+    assert "If they are dates or numbers, convert them; group codes" in table.notes[0]
+
+
+@pytest.mark.parametrize(
+    "pattern", ["%Y%m%d", "%d %b %Y", "%d%b%Y", "%B %d, %Y", "%d. %m. %Y", "%m/%d/%Y %I:%M %p", "%d.%m.%Y, %H:%M:%S"]
+)
+@pytest.mark.parametrize("engine", ["memory", "disk"])
+def test_other_formats_of_dates_are_kept(tmp_path: Path, pattern: str, engine: str) -> None:
+    found = inspected(tmp_path, born=[day(one, pattern) for one in BORN], age=[str(one) for one in AGE])
+    assert (found.text, found.columns[0].kind) == ({"datetime": pattern}, Kind.DATETIME)
+    options = {"engine": engine, "set": {"scale": "range"}}
+    shoal.protect(tmp_path / "in.csv", tmp_path / "start.toml", output=tmp_path / "out.csv", **options)
+    again = shoal.inspect(tmp_path / "out.csv")
+    assert (again.text, again.columns[0].kind) == ({"datetime": pattern}, Kind.DATETIME)
+
+
+def test_whole_numbers_that_are_no_days_stay_numbers(tmp_path: Path) -> None:
+    numbers = [str(20_200_101 + i) for i in range(40)]  # 20200132 is no day
+    found = inspected(tmp_path, income=numbers, age=[str(20 + i) for i in range(40)])
+    assert (dict(found.text), found.columns[0].kind) == ({}, Kind.INTEGER)
+
+
+def test_a_single_record_has_no_command(tmp_path: Path) -> None:
+    found = inspected(tmp_path, age=["33"], income=["1.234,50"])
+    assert (found.command, found.commands) == ("", ())
+    assert found.notes[-1] == "A single record cannot be protected: a class needs at least two records."
+
+
 def test_another_column_may_tell(tmp_path: Path) -> None:
     found = inspected(tmp_path, birth=DAYS, admitted=[f"{1 + i % 28:02d}/03/2020" for i in range(30)])
     assert found.text == {"datetime": "%d/%m/%Y"}
@@ -205,6 +306,30 @@ def test_a_second_format_of_dates_is_not_dropped_silently(tmp_path: Path) -> Non
     assert "second format" in found.columns[0].reason
     assert "They would be removed; convert them to release them." in found.notes[0]
     assert shoal.protect(tmp_path / "in.csv", tmp_path / "start.toml", output=tmp_path / "out.csv").audit.holds
+
+
+def test_a_second_convention_of_numbers_is_not_dropped_silently(tmp_path: Path) -> None:
+    income = [f"1'{200 + i}.5{i % 10}" for i in range(30)]
+    found = inspected(tmp_path, income=income, rent=[f"{400 + i},5" for i in range(30)], heat=["1,5", "2"] * 15)
+    assert [guess.role.value for guess in found.columns] == ["identifier", "quasi", "other"]
+    assert "numbers in a second format" in found.columns[0].reason
+    assert found.notes[1] == (
+        "Column 'income': numbers are written like 1'234.5, but only one convention can be read at a time, that of "
+        "1234,5. They would be removed; convert them to release them."
+    )
+    assert shoal.protect(tmp_path / "in.csv", tmp_path / "start.toml", output=tmp_path / "out.csv").audit.holds
+
+
+def test_unreadable_cells_are_announced(tmp_path: Path) -> None:
+    income = [*(f"1.{200 + i},5" for i in range(29)), "k.A."]
+    found = inspected(tmp_path, income=income, age=[str(i) for i in range(30)])
+    assert found.notes[-1] == (
+        "Column 'income': every cell must be a number; 1 of 30 cannot be read as one, in data row 30. Correct the "
+        "cell, declare it missing (--missing), or give the column another role."
+    )
+    assert "k.A." not in str(found.to_dict())
+    again = shoal.inspect(tmp_path / "in.csv", text={"missing": ["k.A."]})
+    assert not any("cannot be read" in note for note in again.notes)
 
 
 def test_three_digits_after_a_point_or_a_comma_are_ambiguous(tmp_path: Path) -> None:
@@ -221,10 +346,28 @@ def test_three_digits_after_a_point_or_a_comma_are_ambiguous(tmp_path: Path) -> 
     assert both.columns[0].kind is Kind.INTEGER
 
 
+def test_points_beside_hundreds_separate_thousands(tmp_path: Path) -> None:
+    pay, hundreds = [str(2_835 + 7 * i) for i in range(40)], ["950", "870", "999"] * 4
+    grouped = [number(float(one), ",", ".").partition(",")[0] for one in pay] + hundreds
+    found = inspected(tmp_path, income=grouped, age=[str(20 + i) for i in range(52)])
+    assert (dict(found.text), found.columns[0].kind) == ({"decimal": ",", "thousands": "."}, Kind.INTEGER)
+    assert "If points are decimal signs, inspect with --decimal '.'." in found.notes[0]
+    assert dict(shoal.inspect(tmp_path / "in.csv", text={"decimal": "."}).text) == {"decimal": "."}
+    for other in ("1500", "2.83", "0.125", "50"):  # a number without a separator, decimals, and too few hundreds
+        cells = [*grouped[:-12], *[other] * 12] if other == "50" else [*grouped[:-1], other]
+        found = inspected(tmp_path, income=cells, age=[str(20 + i) for i in range(52)])
+        assert (dict(found.text), found.columns[0].kind) == ({}, Kind.CONTINUOUS)
+
+
 def test_two_digit_years_state_their_century(tmp_path: Path) -> None:
     found = inspected(tmp_path, birth=[f"{1 + i % 28:02d}.03.{45 + i}" for i in range(30)])
     assert found.text == {"datetime": "%d.%m.%y"}
-    assert "Two-digit years are read as 1969 to 2068" in found.notes[1]
+    assert "Two-digit years are read as 1930 to 2029" in found.notes[1]
+    done = shoal.protect(tmp_path / "in.csv", tmp_path / "start.toml", output=tmp_path / "out.csv", row_order="keep")
+    released = {line[-2:] for line in (tmp_path / "out.csv").read_text().splitlines()[1:]}
+    assert done.audit.holds
+    assert min(released) < "69" < max(released)  # classes of neighbouring years, not of 1969 and 2068
+    assert {int(one) for one in released} <= set(range(45, 75))
 
 
 def test_what_is_given_is_kept(tmp_path: Path) -> None:

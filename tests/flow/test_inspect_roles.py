@@ -14,7 +14,7 @@ import pytest
 
 import shoal
 from shoal.flow.inspect import uniques
-from shoal.types import Inspection
+from shoal.types import Inspection, Role
 
 N = 240
 RNG = np.random.default_rng(5)
@@ -108,6 +108,48 @@ def test_free_text_is_removed_with_the_reason_even_if_its_name_is_confidential()
     assert '"diagnosis_note",  # free text' in found.recipe
 
 
+@pytest.mark.parametrize("common", ["n/a", "nothing to add to this question"])
+def test_free_text_is_recognised_beside_a_frequent_answer(common: str) -> None:
+    rng, n = np.random.default_rng(4), 300
+    words = [
+        "she",
+        "told",
+        "me",
+        "that",
+        "the",
+        "doctor",
+        "moved",
+        "to",
+        "another",
+        "town",
+        "after",
+        "her",
+        "long",
+        "illness",
+    ]
+    own = [" ".join(rng.permutation(words)) for _ in range(n)]
+    data = pa.table(
+        {
+            "v1": [common if i % 4 else text for i, text in enumerate(own)],
+            "v2": [("I agree with all of it", "I do not agree with any of it")[i % 2] for i in range(n)],
+            "age": rng.integers(18, 90, n),
+            "occupation": ["sales and marketing managers" if i % 4 else text for i, text in enumerate(own)],
+        }
+    )
+    found = shoal.inspect(data)
+    assert [one.role for one in found.columns] == [Role.IDENTIFIER, Role.OTHER, Role.QUASI, Role.QUASI]
+    assert any(note.startswith("Column 'v1' holds free text") for note in found.notes)
+
+
+@pytest.mark.parametrize("names", [("lat", "lon"), ("GPS_Latitude", "easting"), ("Breitengrad", "y")])
+def test_degrees_without_a_pair_are_known_to_others(names: tuple[str, str]) -> None:
+    rng = np.random.default_rng(4)
+    data = pa.table({names[0]: rng.integers(47, 55, 90), names[1]: rng.integers(0, 5, 90), "age": range(90)})
+    found = shoal.inspect(data)
+    assert found.coordinates == ()
+    assert found.columns[0].role is Role.QUASI
+
+
 def test_a_german_file_with_coordinates_runs_as_it_is(tmp_path: Path) -> None:
     path, recipe = tmp_path / "orte.csv", tmp_path / "start.toml"
     north, east = RNG.uniform(47, 55, N), RNG.uniform(6, 15, N)
@@ -153,3 +195,18 @@ def test_special_uniques_are_counted_in_the_table_or_in_a_stated_sample(monkeypa
     assert sampled is not None
     assert sampled.searched == 4
     assert sampled.sentence.startswith("In a sample of 4 of 6 records, where more are unique than in the table: ")
+
+
+def test_a_quasi_identifier_that_is_removed_says_so() -> None:
+    found = shoal.inspect(pa.table({"plz": [f"0{1000 + i}" for i in range(60)], "age": list(range(60))}))
+    (guess,) = (one for one in found.columns if one.name == "plz")
+    assert (guess.role.value, guess.reason) == (
+        "identifier",
+        "named like a place, but all values differ: group them to release it",
+    )
+
+
+def test_a_household_is_pointed_out() -> None:
+    found = shoal.inspect(pa.table({"household": [i // 3 for i in range(60)], "age": list(range(60))}))
+    assert found.columns[0].role.value == "identifier"
+    assert "let k count households, write together = 'household'" in found.notes[0]

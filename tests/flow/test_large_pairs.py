@@ -169,11 +169,23 @@ def test_rows_that_were_excluded_need_no_receipt(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("small")
+def test_suppressed_records_are_left_out_once(tmp_path: Path) -> None:
+    more: dict[str, Any] = {"suppress": 0.05, "row_order": "shuffle"}
+    paths = protected(table(), tmp_path, **more, receipt=tmp_path / "r.json")
+    given: dict[str, Any] = {"recipe": {**RECIPE, **more}, "receipt": tmp_path / "r.json", "measures": LOSSES}
+    whole, found = (shoal.compare(*paths, **given, memory=size).to_dict() for size in ("1GB", LITTLE))
+    assert found["il_sse"] == pytest.approx(whole["il_sse"], rel=1e-12)
+    assert found["sample"]["of"] == N - int(0.05 * N)
+    with pytest.raises(shoal.DataError, match="or the receipt"):
+        shoal.compare(*paths, recipe={**RECIPE, **more}, memory=LITTLE)
+
+
+@pytest.mark.usefixtures("small")
 def test_the_note_on_another_order(tmp_path: Path) -> None:
     data = table().drop_columns(["same"])
     paths = write(data, tmp_path / "a.parquet"), write(data.take(pa.array(np.arange(N)[::-1])), tmp_path / "b.parquet")
     whole, found = (shoal.compare(*paths, ["age"], memory=size).to_dict()["notes"] for size in ("1GB", LITTLE))
-    first = "the rows seem to be in another order than in the original, because whole has"
+    first = "the rows seem to be in another order than in the original: whole has"
     assert all(any(note.startswith(first) for note in notes.values()) for notes in (whole, found))
 
 

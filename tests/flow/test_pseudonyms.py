@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 import runpy
 from collections import Counter, defaultdict
@@ -115,15 +116,15 @@ def test_records_of_a_person_are_classed_as_by_the_definition() -> None:
 
 
 def people_exchanged(table: pa.Table, done: Any, names: list[str], rng: np.random.Generator) -> pa.Table | None:
-    """Exchange two whole people who share all their classes, record by record within these; None: nobody does."""
+    """Exchange two whole people who share all their classes, record by record; None if there are no such people."""
     rows: dict[Any, list[int]] = defaultdict(list)
     for row, person in enumerate(table.column("person").to_pylist()):
         rows[person].append(row)
     labels = done.partition.labels.tolist()
-    alike = defaultdict(list)
+    groups = defaultdict(list)
     for person, own in rows.items():
-        alike[tuple(sorted(labels[row] for row in own))].append(person)
-    group = list(alike.values())[int(rng.integers(len(alike)))]
+        groups[tuple(sorted(labels[row] for row in own))].append(person)
+    group = list(groups.values())[int(rng.integers(len(groups)))]
     one, other = rng.choice(group, 2, replace=False).tolist()
     places = np.arange(table.num_rows)
     for label in {labels[row] for row in rows[one]}:
@@ -180,6 +181,39 @@ def test_an_attacker_who_knows_all_records_of_all_people_links_at_most_one_in_k(
     assert all(sum(own == records for own in of.values()) >= k for records in shown.values())
 
 
+def test_risks_are_those_of_someone_who_groups_records_by_pseudonym(tmp_path: Path) -> None:
+    """Few ages: many people share each of them, and few share all ages of a person."""
+    rng = np.random.default_rng(0)
+    table = pa.table({"pid": np.repeat(np.arange(60), 3), "age": rng.integers(0, 3, 180)})
+    csv.write_csv(table, tmp_path / "in.csv")
+    recipe = shoal.Recipe(quasi=["age"], subject="pid", subject_out="pseudonym", k=3, row_order="keep", effort="fast")
+    done = shoal.protect(tmp_path / "in.csv", recipe, output=tmp_path / "out.csv", report=tmp_path / "r.html")
+    released = csv.read_csv(tmp_path / "out.csv")
+    read = shoal.compare(tmp_path / "in.csv", tmp_path / "out.csv", recipe=recipe)
+    parts = {one.measure: dict(one.parts) for one in read.readings}
+    for data, prefix in ((released, ""), (table, "original, ")):
+        of: dict[Any, Counter[int]] = defaultdict(Counter)
+        for person, age in zip(data.column("pid").to_pylist(), data.column("age").to_pylist(), strict=True):
+            of[person][age] += 1
+        sharing = Counter(frozenset(own.items()) for own in of.values())
+        risks = [100 / sharing[frozenset(own.items())] for own in of.values()]
+        for measure in ("prosecutor_risk", "journalist_risk"):
+            assert parts[measure][f"{prefix}highest"] == pytest.approx(max(risks))
+            assert parts[measure][f"{prefix}average"] == pytest.approx(sum(risks) / 60)
+        if data is released:
+            assert read.to_dict()["marketer_risk"] == pytest.approx(sum(risks) / 60)
+            few = f"is left with {min(sharing.values())} people: a chance of 1 in {min(sharing.values())}"
+            page = html.unescape((tmp_path / "r.html").read_text())
+            for said in (" ".join(done.audit.sentences), page, done.impact):
+                assert "Worst case: someone who knows a person's age in all of the person's records" in said
+                assert few in said
+                assert "From one record alone: someone who knows a person's age is left with the records of" in said
+    without = shoal.protect(tmp_path / "in.csv", recipe.override(subject_out="removed"), output=tmp_path / "b.csv")
+    assert "From one record" not in " ".join(without.audit.sentences)
+    found = shoal.compare(tmp_path / "in.csv", tmp_path / "b.csv", recipe=without.recipe).to_dict()
+    assert found["prosecutor_risk"] < 5
+
+
 def test_files_evidence_and_audit(tmp_path: Path) -> None:
     csv.write_csv(table_of(), tmp_path / "in.csv")
     out, proof = tmp_path / "out.csv", tmp_path / "e.json"
@@ -224,7 +258,7 @@ def test_k_sets_fails_closed() -> None:
     data = pa.table({"age": [1, 1]})
     with pytest.raises(shoal.DataError, match="must be named"):
         KSets(k=2).audit(Release(data, Schema(())), ["age"])
-    with pytest.raises(shoal.DataError, match="have none"):
+    with pytest.raises(shoal.DataError, match="1 of 2 do not"):
         KSets(k=2).audit(Release(data, Schema(()), subjects=pa.chunked_array([["a", None]])), ["age"])
 
 
@@ -248,12 +282,12 @@ def test_what_is_not_supported_is_refused(said: str) -> None:
 
 def test_rare_numbers_of_records_are_refused_or_suppressed() -> None:
     table = table_of((3,) * 30 + (7, 5))
-    with pytest.raises(shoal.DataError, match="2 of 32 have not"):
+    with pytest.raises(shoal.DataError, match="for 2 of 32 there are fewer"):
         shoal.protect(table, PSEUDONYMS)
     done = shoal.protect(table, {**PSEUDONYMS, "suppress": 0.2})
     assert set(Counter(done.data.column("pid").to_pylist()).values()) == {3}
     gaps = table.set_column(0, "pid", pa.array([None, *table.column("pid").to_pylist()[1:]]))
-    with pytest.raises(shoal.DataError, match="every record must have a person"):
+    with pytest.raises(shoal.DataError, match="every record must name its person"):
         shoal.protect(gaps, PSEUDONYMS)
 
 

@@ -1,4 +1,4 @@
-"""Kernels compiled in advance: processes that use the folder compile nothing, and nobody else may write to it."""
+"""Kernels compiled in advance: processes that use the folder compile nothing; others must not have write access."""
 
 from __future__ import annotations
 

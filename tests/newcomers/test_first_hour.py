@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import resource
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -35,7 +37,7 @@ class Newcomer:
         """Run a command; return what it prints."""
         before = _used()
         found = subprocess.run(
-            [sys.executable, "-m", "shoal", *command.split()],
+            [sys.executable, "-m", "shoal", *shlex.split(command)],
             cwd=self.folder,
             env={**os.environ, "COLUMNS": "100"},
             capture_output=True,
@@ -45,6 +47,13 @@ class Newcomer:
         self.commands, self.seconds = self.commands + 1, self.seconds + _used() - before
         assert found.returncode == 0, f"shoal {command}\n{found.stdout}\n{found.stderr}"
         return found.stdout
+
+    def copies(self, said: str, more: str) -> None:
+        """Run the command that an inspection printed, with more options behind it."""
+        start = "To protect the file: shoal "
+        printed = [line.removeprefix(start) for line in said.splitlines() if line.startswith(start)]
+        assert len(printed) == 1, said
+        self.types(f"{printed[0]} {more}")
 
     def check(self, protected: str, report: str) -> None:
         """Check that the files are there, and that it was quick."""
@@ -82,17 +91,30 @@ def test_a_data_steward_with_a_german_file(newcomer: Newcomer) -> None:
     rows = _german(newcomer.folder / "personen.csv")
     said = newcomer.types("inspect personen.csv --recipe rezept.toml")
     assert "1.234,5" in said
-    newcomer.types("protect personen.csv -o sicher.csv --recipe rezept.toml --report bericht.html")
+    newcomer.copies(said, "--report bericht.html")
     newcomer.types(
-        "audit sicher.csv --quasi Geburtsdatum,Einkommen,Größe,Familienstand --encoding cp1252 --decimal , "
+        "audit personen-protected.csv --quasi Geburtsdatum,Einkommen,Größe,Familienstand --encoding cp1252 --decimal , "
         "--require k=5"
     )
-    newcomer.check("sicher.csv", "bericht.html")
-    written = (newcomer.folder / "sicher.csv").read_bytes().decode("cp1252").splitlines()
-    assert len(written) == len(rows)
-    assert "Geburtsdatum" in written[0].split(";")  # trimmed, and neither dropped nor renamed
-    assert "Einkommen" in written[0].split(";")
-    assert "Personennummer" not in written[0]
+    newcomer.check("personen-protected.csv", "bericht.html")
+    raw = (newcomer.folder / "personen-protected.csv").read_bytes()
+    head, *written = raw.decode("cp1252").removesuffix("\r\n").split("\r\n")
+    assert len(written) + 1 == len(rows)
+    assert head == "Geburtsdatum;Einkommen;Größe;Familienstand;Diagnose"  # trimmed; the number of the person is removed
+    released = re.compile(r"\d\d\.\d\d\.(19|20)\d\d;\d+(,\d+)?;\d{3}(,\d+)?;[a-z]+;[A-Za-zäö]+")
+    assert all(released.fullmatch(line) for line in written)
+
+
+_LABELS = {
+    "v1": "Respondent number",
+    "v2": "Household number",
+    "v3": "Year of birth",
+    "v4": "Sex of respondent",
+    "v5": "Highest level of education",
+    "v6": "Net monthly income",
+    "v7": "Sampling weight",
+}
+_VALUES = {"v4": {1.0: "male", 2.0: "female"}, "v5": {float(i): f"level {i}" for i in range(1, 6)}}
 
 
 def _survey(path: Path, n: int = 3_000) -> None:
@@ -113,24 +135,25 @@ def _survey(path: Path, n: int = 3_000) -> None:
             "v7": np.round(rng.uniform(0.5, 3.0, n), 3),
         }
     )
-    labels = {
-        "v1": "Respondent number",
-        "v2": "Household number",
-        "v3": "Year of birth",
-        "v4": "Sex of respondent",
-        "v5": "Highest level of education",
-        "v6": "Net monthly income",
-        "v7": "Sampling weight",
-    }
-    values = {"v4": {1.0: "male", 2.0: "female"}, "v5": {float(i): f"level {i}" for i in range(1, 6)}}
-    pyreadstat.write_sav(frame, str(path), column_labels=labels, variable_value_labels=values)
+    pyreadstat.write_sav(frame, str(path), column_labels=_LABELS, variable_value_labels=_VALUES)
 
 
 def test_a_statistician_with_an_spss_survey(newcomer: Newcomer) -> None:
     _survey(newcomer.folder / "survey.sav")
-    newcomer.types("inspect survey.sav --recipe start.toml")
-    newcomer.types("protect survey.sav -o safe.sav --recipe start.toml --report report.html")
-    newcomer.check("safe.sav", "report.html")
+    said = newcomer.types("inspect survey.sav --recipe start.toml")
+    assert "together = 'v2'" in said
+    newcomer.copies(said, "--report report.html")
+    newcomer.types("audit survey-protected.sav --quasi v3,v4,v5,v6 --require k=5")
+    newcomer.check("survey-protected.sav", "report.html")
+    data, kept = pytest.importorskip("pyreadstat").read_sav(newcomer.folder / "survey-protected.sav")
+    assert len(data) == 3_000
+    assert kept.column_names_to_labels == {
+        name: label
+        for name, label in _LABELS.items()
+        if name not in ("v1", "v2")  # people and households
+    }
+    assert kept.variable_value_labels == _VALUES
+    assert set(data["v4"]) == {1, 2}
 
 
 def test_a_researcher_with_adult(newcomer: Newcomer, reference_data: Path) -> None:

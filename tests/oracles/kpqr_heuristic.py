@@ -1,8 +1,8 @@
 """The heuristic of [DSS08] Section 4 for (k,p,q,r)-anonymity, transcribed. Obviously right, and slow.
 
 The letters of steps are those of the paper; where a loop finds no candidate, the decision stands beside it. Variances
-are fractions, so that no rounding decides. `table` are the values of the whole table, of which the records may be a
-part.
+are fractions, so that no rounding decides. `table` holds the values of the whole table; the records may be a part of
+it.
 """
 
 import importlib.util

@@ -4,14 +4,14 @@ import math
 
 
 def stream_nearest(points, positions, subjects, k, delay, weight, flush=True, stalls=None):
-    """Classes of a stream in the order in which they form, each a set of positions; who was dropped; who waits.
+    """Classes of a stream in the order of formation, each a set of positions; dropped positions; pending positions.
 
-    `positions` ascend; records that are no tuples leave gaps. Ties go to the tuple that came first. A class takes the
+    `positions` ascend; records that are not tuples leave gaps. Ties go to the tuple that came first. A class takes the
     nearest tuples one after the other until it has k subjects. At the end of the stream the rest goes on expiring,
-    oldest first, and the last ones, too few for a class, join the last class that formed then.
+    oldest first, and the last ones, too few for a class, join the last class formed at the end.
 
-    `stalls` says after which position nothing came for so long that all tuples up to a position expired: they leave as
-    at the end of the stream, and those that are too few for a class join the last one that this stall formed.
+    `stalls` maps a position after which nothing came for long enough to the last position that expired by then. These
+    tuples are released as at the end of the stream; those too few for a class join the last one that the stall formed.
     """
     buffer, classes, moments, dropped = [], [], [], []
     x = dict(zip(positions, points, strict=True))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import math
+from collections import Counter, defaultdict
 from fractions import Fraction
 from pathlib import Path
 from types import ModuleType
@@ -112,3 +113,51 @@ def test_a_release_is_audited_by_the_taxonomy_and_for_the_table_only(
     assert len(done.partition) > 5
     assert done.audit.attacker is not None
     assert done.audit.attacker.knows == "table"
+
+
+ONE_LEAF = {"lung": {"airway": ["asthma"]}, "heart": ["attack", "stroke"], "skin": {"surface": {"rash": ["acne"]}}}
+PATHS = {
+    "asthma": ("lung", "airway"),
+    "attack": ("heart",),
+    "stroke": ("heart",),
+    "acne": ("skin", "surface", "rash"),
+    None: (),
+}
+HEIGHTS = {(): 4, ("lung",): 2, ("lung", "airway"): 1, ("heart",): 1, ("skin",): 3, ("skin", "surface"): 2} | {
+    ("skin", "surface", "rash"): 1
+}
+
+
+def moved(inside: list[str | None], table: list[str | None]) -> Fraction:
+    """Return the distance of a class from the table, by what groups pass on to those around them."""
+    here, there = Counter(inside), Counter(table)
+    waiting: dict[tuple[str, ...], list[Fraction]] = defaultdict(list)
+    total = Fraction(0)
+    for value, path in PATHS.items():
+        waiting[path].append(Fraction(here[value], len(inside)) - Fraction(there[value], len(table)))
+    for path in sorted(HEIGHTS, key=len, reverse=True):
+        more = sum((one for one in waiting[path] if one > 0), Fraction(0))
+        less = sum((-one for one in waiting[path] if one < 0), Fraction(0))
+        total += Fraction(HEIGHTS[path], HEIGHTS[()]) * min(more, less)
+        if path:
+            waiting[path[:-1]].append(more - less)
+    return total
+
+
+@pytest.mark.parametrize("method", ["t_first", "steered"])
+@pytest.mark.parametrize("t", [0.1, 0.25])
+def test_groups_of_one_leaf_and_missing_values_keep_t(method: str, t: float) -> None:
+    rng = np.random.default_rng(8)
+    age = rng.integers(20, 30, 120)  # many equal records
+    ill = [rng.choice(["asthma", "attack", "stroke", "acne"][: 2 + (one > 24) * 2]) for one in age]
+    ill = [None if row % 9 == 0 else str(value) for row, value in enumerate(ill)]
+    frame = pa.table({"age": age, "pay": rng.integers(0, 4, 120), "ill": ill})
+    recipe = {"quasi": ["age", "pay"], "confidential": ["ill"], "k": 3, "t": t, "method": method}
+    done = shoal.protect(frame, recipe | {"taxonomies": {"ill": ONE_LEAF}, "row_order": "keep"})
+    classes: dict[tuple[float, ...], list[str | None]] = defaultdict(list)
+    for *quasi, value in zip(*done.data.to_pydict().values(), strict=True):
+        classes[tuple(quasi)].append(value)
+    close = next(one for one in done.audit.findings if one.model == "t_closeness")
+    assert close.achieved == float(max(moved(rows, ill) for rows in classes.values()))
+    assert close.achieved <= t
+    assert len(classes) > 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +73,7 @@ def test_what_is_no_degree_is_refused() -> None:
         ({"coordinates": [["lat", "x"]]}, "x is not one"),
         ({"resolution": {"lat": 0.1}}, "resolution must be the same for both"),
         ({"attribute_weights": {"lat": 2, "lon": 3}}, "attribute_weights must be the same for both"),
-        ({"attribute_blocks": [["lat"], ["lon", "age"]]}, "must be in one block"),
+        ({"attribute_blocks": [["lat"], ["lon", "age"]]}, "must be in the same block"),
         ({"attribute_blocks": "correlated"}, "List the blocks"),
         ({"method": "individual_ranking"}, "List the blocks"),
         ({"release": "laplace", "epsilon": 1.0, "bounds": {"lat": [0, 90]}}, "cannot be used with epsilon"),
@@ -83,13 +84,11 @@ def test_recipes_that_take_a_place_apart_are_refused(fields: dict[str, Any], sai
         shoal.Recipe(**{"quasi": ["lat", "lon", "age"], "coordinates": PAIR, **fields})
 
 
-def test_losses_are_measured_column_by_column_and_the_disk_engine_refuses(tmp_path: Path) -> None:
+def test_losses_are_measured_column_by_column(tmp_path: Path) -> None:
     table = pa.table({"lat": NORTH.round(3), "lon": EAST.round(3)})
     done = shoal.protect(table, quasi=["lat", "lon"], coordinates=PAIR, k=5, row_order="keep")
+    done.report(tmp_path / "r.html")
+    said = "lat and lon: latitude and longitude as one attribute."
+    assert said in re.sub("<[^>]+>", "", (tmp_path / "r.html").read_text(encoding="utf-8"))
     again = shoal.compare(table, done.data, columns=["lat", "lon"]).to_dict()
     assert done.readings["il_sse"] == pytest.approx(again["il_sse"], rel=0.01)
-    table.to_pandas().to_csv(tmp_path / "t.csv", index=False)
-    with pytest.raises(shoal.errors.ParameterError, match="Disk engine: coordinates are not supported yet"):
-        shoal.protect(
-            tmp_path / "t.csv", quasi=["lat", "lon"], coordinates=PAIR, output=tmp_path / "o.csv", engine="disk"
-        )

@@ -150,7 +150,7 @@ class TestDeclared:
             ({"resolution": {"x": "week"}}, "or for dates one of year, month"),
             ({"resolution": {"z": 1}}, "names 'z', which is not a quasi-identifier"),
             ({"resolution": {"x": 1}, "exact_means": True}, "resolution and exact_means exclude each other"),
-            ({"resolution": {"x": 1}, "release": "swap"}, "swap releases cells as they are"),
+            ({"resolution": {"x": 1}, "release": "swap"}, "swap releases cells unchanged"),
             ({"exact_means": "yes"}, "exact_means must be true or false"),
             ({"release_weight": "all"}, "release_weight"),
             ({"row_order": "sorted"}, "row_order"),

@@ -279,6 +279,6 @@ class TestRefusals:
         few, many = (Encoding().encode([encoded(values)]) for values in (["a", "b", "a"], ["q", "r", "s", "s"]))
         assert few.coordinates.shape == (3, 2)
         assert isinstance(many, Points)
-        with pytest.raises(DataError, match="would take 12 coordinates, all columns may take at most 11") as caught:
+        with pytest.raises(DataError, match="would take 12 coordinates; all columns may take at most 11") as caught:
             _ = many.coordinates
         assert "'q'" not in str(caught.value)

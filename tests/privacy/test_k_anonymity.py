@@ -155,3 +155,11 @@ def test_columns_of_any_plain_type_can_be_audited() -> None:
     values = pa.array([uuid.UUID(int=i % 2).bytes for i in range(4)], pa.binary(16))
     for column in (pa.ExtensionArray.from_storage(pa.uuid(), values), values, pa.array([True, False] * 2)):
         assert shoal.audit(pa.table({"x": column}), quasi=["x"]).overall.achieved == 2
+
+
+@pytest.mark.parametrize("kind", [pa.float64(), pa.float32()])
+def test_nan_and_missing_values_in_several_chunks_are_two_classes(kind: pa.DataType) -> None:
+    nan = float("nan")
+    cells = [pa.array(some, kind, from_pandas=False) for some in ([nan, None, 1.5], [None, nan, 1.5])]
+    found = shoal.audit(pa.table({"x": pa.chunked_array(cells)}), quasi=["x"]).overall
+    assert (found.achieved, found.classes) == (2, 3)

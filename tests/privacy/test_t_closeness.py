@@ -265,7 +265,7 @@ def test_what_cannot_be_audited_is_refused() -> None:
         shoal.SchemaError, match="'c': the order of an ordinal column must be known, but type string has no order"
     ):
         finding(frame, kinds={"c": "ordinal"})
-    with pytest.raises(shoal.DataError, match="'c': every value must be in its taxonomy, 2 of 2 are not, in 2 of 2"):
+    with pytest.raises(shoal.DataError, match="'c': every value must be in its taxonomy; 2 of 2 are not, in 2 of 2"):
         finding(frame, taxonomies={"c": ILLS})
     with pytest.raises(shoal.SchemaError, match=r"'l': a confidential column must hold .*, got list<"):
         shoal.audit(frame, ["q"], ["l"])

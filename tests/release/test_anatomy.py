@@ -320,7 +320,7 @@ class TestFiles:
     def test_neither_is_replaced_without_force_and_both_with_it(self, there: str, tmp_path: Path) -> None:
         shoal.write_table(FRAME, tmp_path / "in.csv")
         (tmp_path / there).write_text("mine")
-        with pytest.raises(shoal.ParameterError, match=f"{there}: exists already"):
+        with pytest.raises(shoal.ParameterError, match=f"{there}: already exists"):
             shoal.protect_file(tmp_path / "in.csv", tmp_path / "out.csv", RECIPE)
         assert sorted(path.name for path in tmp_path.iterdir()) == sorted(["in.csv", there])
         assert (tmp_path / there).read_text() == "mine"
@@ -375,7 +375,7 @@ class TestRefused:
             ({"set": {"class_name": "Note"}}, "a column is already called 'Note'"),
             ({"set": {"class_name": " "}}, "class_name must be the name of a column"),
             ({"blocks": [["x"], ["y"]]}, "there must be one block of quasi-identifiers, got 2"),
-            ({"method": "mic1d"}, "the method must form classes of at least k records, mic1d does not"),
+            ({"method": "mic1d"}, "the method must form classes of at least k records; mic1d does not"),
             ({"method": "individual_ranking"}, "one"),
             ({"when_missing": "fill"}, "when_missing must be 'category' or 'exclude', got 'fill'"),
             ({"t": 0.3, "n": 20}, "n is not possible"),

@@ -223,20 +223,20 @@ def test_of_original_records_one_attribute_needs_little_noise() -> None:
         ({"epsilon": "1"}, "epsilon must be a number > 0, got '1'."),
         ({"epsilon": True}, "epsilon must be a number > 0, got True."),
         ({"epsilon": None}, "the release laplace needs epsilon, a number > 0, got none"),
-        ({"epsilon": {"a": 1}}, "epsilon must name every quasi-identifier, b is missing. Add it."),
+        ({"epsilon": {"a": 1}}, "epsilon must name every quasi-identifier; b is missing. Add it."),
         ({"epsilon": {"a": 1, "b": 0}}, "epsilon of 'b' must be a number > 0, got 0."),
-        ({"epsilon": {"a": 1, "b": 1, "c": 1}}, "epsilon must name quasi-identifiers only, c is not one."),
-        ({"bounds": {}}, "bounds must name every numeric quasi-identifier, a, b is missing"),
-        ({"bounds": {"a": [0, 100]}}, "bounds must name every numeric quasi-identifier, b is missing"),
+        ({"epsilon": {"a": 1, "b": 1, "c": 1}}, "epsilon must name quasi-identifiers only; c is not one."),
+        ({"bounds": {}}, "bounds must name every numeric quasi-identifier; a, b is missing"),
+        ({"bounds": {"a": [0, 100]}}, "bounds must name every numeric quasi-identifier; b is missing"),
         ({"bounds": {**BOUNDS, "a": [100, 0]}}, "the bounds of 'a' must be the lower end and then the upper end"),
         ({"bounds": {**BOUNDS, "a": [1, 1]}}, "the bounds of 'a' must be the lower end and then the upper end"),
         ({"bounds": {**BOUNDS, "a": [0, float("inf")]}}, "the bounds of 'a' must be two finite numbers"),
         ({"bounds": {**BOUNDS, "a": [-1.7e308, 1.7e308]}}, "a finite width apart"),
         ({"bounds": {**BOUNDS, "a": [0]}}, "the bounds of 'a' must be two finite numbers"),
-        ({"bounds": {**BOUNDS, "c": [0, 1]}}, "bounds must name quasi-identifiers only, c is not one"),
+        ({"bounds": {**BOUNDS, "c": [0, 1]}}, "bounds must name quasi-identifiers only; c is not one"),
         ({"claim": "mine"}, "no claim is called 'mine'; there are microaggregated, original"),
-        ({"release": "centroid", "bounds": {}}, "epsilon is for a release that adds noise, centroid does not"),
-        ({"release": "centroid", "epsilon": None}, "bounds is for a release that adds noise, centroid does not"),
+        ({"release": "centroid", "bounds": {}}, "epsilon is for a release that adds noise; centroid does not"),
+        ({"release": "centroid", "epsilon": None}, "bounds is for a release that adds noise; centroid does not"),
         ({"claim": "original"}, "Auto: with claim = original the classes must come from an order"),
         ({"claim": "original", "method": "individual_ranking"}, "Use method = insensitive, or claim"),
         ({"claim": "original", "method": "insensitive", "effort": "fast"}, "effort cannot be used"),
@@ -299,7 +299,7 @@ def test_what_is_no_number_is_refused() -> None:
 
 def test_missing_values_are_refused_and_may_be_excluded() -> None:
     data = pa.table({"a": [None, *range(59)], "b": frame()["b"]})
-    with pytest.raises(shoal.DataError, match="must have no missing values, a has some"):
+    with pytest.raises(shoal.DataError, match="must have no missing values; a has some"):
         protect(data)
     assert protect(data, when_missing="exclude").left_out == 1
 

@@ -126,7 +126,7 @@ def test_the_audit_fails_where_noise_is_too_small(monkeypatch: pytest.MonkeyPatc
     ("said", "sentence"),
     [
         ({"taxonomies": {}}, "Column 'ill': noise needs numbers, or categories with a taxonomy"),
-        ({"set": {"split": "expression1"}}, "split = expression1 is for numbers, ill holds categories"),
+        ({"set": {"split": "expression1"}}, "split = expression1 is for numbers; ill holds categories"),
         (
             {
                 "claim": "original",
@@ -134,9 +134,9 @@ def test_the_audit_fails_where_noise_is_too_small(monkeypatch: pytest.MonkeyPatc
                 "kinds": {"age": "integer"},
                 "set": {"split": "expression1"},
             },
-            "split = expression1 is for numbers, ill holds categories, which have no width. Use split = even",
+            "split = expression1 is for numbers; ill holds categories, which have no width. Use split = even",
         ),
-        ({"bounds": {"age": [0, 100], "ill": [0, 1]}}, "bounds are for numbers, ill holds categories"),
+        ({"bounds": {"age": [0, 100], "ill": [0, 1]}}, "bounds are for numbers; ill holds categories"),
     ],
 )
 def test_what_is_refused(said: dict[str, Any], sentence: str) -> None:

@@ -48,7 +48,7 @@ def test_worst_case_ceiling_average_and_original(account: Any) -> None:
     assert said.index("Worst case") < said.index("On average the chance")
     assert re.search(r"Prosecutor .*? 25 % 25 % .*? 100 % at worst", said)
     assert "People or groups are counted, each as equally likely" in said
-    assert "as no table of the population is given, the same" in said
+    assert "without a table of the population, the figures are those of the prosecutor" in said
     assert "special uniques are the easiest to find" in said
     assert re.search(r"By the sampling weights, .* of a household, at least one member with", said)
 
@@ -90,7 +90,7 @@ def test_unchanged_columns_that_make_records_unique_are_counted_by_number() -> N
     assert found.few == (1, 2)  # the last row by c; the first and the fourth by a and b
     assert found.unique == 4  # the fifth needs all three columns
     assert found.by_few in Html().render(measured(run))
-    assert Unchanged(9, ("a", "b"), 4, few=(3,)).by_few == "3 of 9 records are unique by one of these columns."
+    assert Unchanged(9, ("a", "b"), 4, few=(3,)).by_few == "3 of 9 records are unique on one of these columns."
 
 
 def test_a_population_counts_for_journalists_and_marketers() -> None:

@@ -37,8 +37,9 @@ def test_every_bar_stands_for_nobody_or_for_enough(values, random, least, whole,
     assert np.all(np.diff(marks.edges) > 0)
     shown = [found.after] if masked_only else [found.before, found.after]
     assert (found.before is None) is masked_only
+    places = [(a + found.left_out, b + found.left_out) for a, b in found.places]
     for column, bars in zip(drawn, shown, strict=True):
-        counts = ORACLE["held"](column.tolist(), marks.edges.tolist(), found.places)
+        counts = ORACLE["held"](column.tolist(), marks.edges.tolist(), places)
         assert ORACLE["allowed"](counts, least)
         assert sum(counts) == len(column)
         assert bars == pytest.approx([count / len(column) for count in counts])
@@ -71,6 +72,17 @@ def test_the_largest_value_opens_no_bar() -> None:
     assert found is not None
     assert {written for _, written in found.ticks} <= {f"{edge:,}" for edge in range(1000, 2001, 50)}
     assert len(found.places) > 10
+
+
+def test_an_empty_open_cell_is_not_drawn() -> None:
+    minutes = np.r_[np.zeros(50), np.random.default_rng(0).integers(1, 90, 200).astype(float)]
+    found = histogram(Pair(minutes, minutes), 5, whole=True, dated=False)
+    assert found is not None
+    assert found.before is not None
+    assert found.places[0][0] == 0
+    assert found.before[0] > 0  # nobody travels for less than 0 minutes
+    assert found.ticks[0] == (0.0, "0")
+    assert sum(found.before) == pytest.approx(1)
 
 
 @pytest.mark.parametrize("value", [0.0, 1e300, -1e308, 5e-324])

@@ -85,10 +85,31 @@ def test_synthetic_data_may_have_any_number_of_rows_and_says_what_it_cannot_meas
     assert "ill: excess" not in parts
 
 
+def test_numbers_far_beyond_the_members_are_attacked_like_others() -> None:
+    """Squares of their distances, in standard deviations of the members, are too large for a float."""
+    members, released, control = (
+        pa.table({"pay": [1.5, -3.0, low, 2.0, 2.5] * 4, "town": list("abcab") * 4, "ill": list("xyxyy") * 4})
+        for low in (0.0, 2e300, 2e300)
+    )
+    found = shoal.compare(
+        members, released, ["pay", "town"], confidential=["ill"], control=control, synthetic=True, measures=RISKS
+    )
+    parts = dict(found.reading("inference").parts)
+    assert (parts["ill: members"], parts["ill: control"]) == (100, 100)
+    assert all(0 <= one.value <= 100 for one in found.readings)
+
+
+def test_dates_need_no_control() -> None:
+    days = pa.array(range(11_000, 11_040), pa.int32()).cast(pa.date32())
+    table = pa.table({"birth": days, "pay": range(40)})
+    found = shoal.compare(table, table.slice(3), ["birth", "pay"], synthetic=True).to_dict()
+    assert found["linkability"] >= 0
+
+
 def test_rows_that_do_not_correspond_are_refused_unless_declared() -> None:
     with pytest.raises(shoal.DataError, match="--synthetic"):
         shoal.compare(MEMBERS, people(3, 700), KNOWN)
-    with pytest.raises(shoal.ParameterError, match="neither a key nor a receipt"):
+    with pytest.raises(shoal.ParameterError, match="key and receipt cannot be given with synthetic data"):
         shoal.compare(MEMBERS, people(3, 700), KNOWN, synthetic=True, key="age")
 
 

@@ -180,7 +180,7 @@ def test_inference_leaves_missing_numbers_out_and_says_when_nothing_is_confident
     assert "2 missing values of column 'pay' were omitted." in reading.note
     nothing = Inference().measure(table({"x": x}))
     assert np.isnan(nothing.value)
-    assert nothing.note == "No column is confidential."
+    assert nothing.note == "no column is confidential."
 
 
 def test_combined_measures_take_what_the_others_read() -> None:

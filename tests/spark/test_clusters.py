@@ -1,4 +1,4 @@
-"""Executors of their own, one of which is killed, and Spark Connect: the rows are those of the disk engine."""
+"""Separate executors, one of them killed, and Spark Connect: the rows are those of the disk engine."""
 
 from __future__ import annotations
 

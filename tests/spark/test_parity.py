@@ -52,6 +52,7 @@ SCENARIOS: dict[str, dict[str, Any]] = {
     "equal records": {"quasi": ["few", "whole"]},
     "mixed": {"quasi": ["few", "job", "day"], "effort": "fast"},
     "gaps": {"quasi": ["a", "gaps"], "effort": "fast"},
+    "places": {"quasi": ["a", "gaps", "b"], "effort": "fast", "coordinates": [["a", "gaps"]]},
     "excluded": {"quasi": ["a", "gaps"], "effort": "fast", "when_missing": "exclude"},
     "people": {"quasi": ["a", "b"], "effort": "fast", "subject": "who"},
     "weights": {"quasi": ["a", "b"], "effort": "fast", "weight": "w"},

@@ -60,6 +60,16 @@ def test_subjects_are_counted_and_no_chance_is_promised_for_records() -> None:
     assert "if each is equally likely. This is so in 1 of 1 classes." in identity
 
 
+@pytest.mark.parametrize(("column", "words"), [("subject", "people"), ("together", "groups")])
+def test_what_k_counts_is_named(column: str, words: str) -> None:
+    table = pa.table({"age": list(range(8)), "who": [i // 2 for i in range(8)]})
+    done = shoal.protect(table, {"quasi": ["age"], "k": 2, column: "who", "row_order": "keep"})
+    assert f"is left with the records of 2 {words} that match" in done.audit.sentences[0]
+    assert "age counts as known to others" in done.impact
+    weak = shoal.protect(table, {"quasi": ["age"], "k": 2, column: "who", "attacker": "table"})
+    assert f"records of 2 {words} that match" in weak.audit.sentences[0]
+
+
 RECIPES: dict[str, tuple[dict[str, Any], str]] = {
     "swap": ({"release": "swap"}, "No class size is promised over age and pay"),
     "anatomy": ({"release": "anatomy", "confidential": ["ill"]}, "can find the person in the first table"),
@@ -120,5 +130,5 @@ def test_the_paragraph_tells_blocks_recoding_and_suppression() -> None:
     recipe = {"quasi": ["x", "y"], "confidential": ["pay"], "k": 3}
     told = shoal.protect(table, recipe, suppress=0.1, recode={"pay": {"top": 20}}).impact
     assert "pay was recoded first. Up to 10 % of the people" in told
-    assert "pay is released unchanged but for recoding." in told
+    assert "pay is released unchanged except for recoding." in told
     assert "classes of at least 3 records" in told

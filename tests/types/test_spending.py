@@ -118,10 +118,10 @@ def test_how_many_values_lay_beyond_the_bounds_is_for_insiders(tmp_path: Path, r
     shoal.write_table(people(), tmp_path / "in.csv")
     made = shoal.Recipe.from_dict({**BASE, "bounds": {**BASE["bounds"], "a": [0.4, 0.6]}})
     (tmp_path / "r.toml").write_text(made.to_toml(), encoding="utf-8")
-    for edition, told in (("internal", True), ("external", False)):
+    for edition, shown in (("internal", True), ("external", False)):
         papers = ("--report", tmp_path / "r.html", "--edition", edition, "--evidence", tmp_path / "e.json", "--force")
         given = ("protect", tmp_path / "in.csv", "-o", tmp_path / "out.csv", "--recipe", tmp_path / "r.toml", *papers)
         words = run(*given).out + run(*given, "--json").out + (tmp_path / "e.json").read_text(encoding="utf-8")
         assert "outside the bounds" not in words
         assert "clamped" not in words
-        assert ("were outside the bounds" in (tmp_path / "r.html").read_text(encoding="utf-8")) is told
+        assert ("were outside the bounds" in (tmp_path / "r.html").read_text(encoding="utf-8")) is shown

@@ -24,7 +24,7 @@ def is_place(given: Any) -> TypeGuard[str | Path | Place]:
 
 
 def input_place(given: str | Path | Place) -> Place:
-    """Return where an input is; one that does not exist is refused here, before anything is said about outputs."""
+    """Return the place of an input; refuse one that does not exist, before any error about outputs."""
     found = place(given)
     if isinstance(found.at, Path) and not found.at.exists():
         from shoal.io.sources._file import unreadable

@@ -1,4 +1,4 @@
-"""Attacks on a release: what an attacker learns about how many people, compared with guessing."""
+"""Attacks on a release: how many people an attacker is right about, compared with guessing."""
 
 from __future__ import annotations
 

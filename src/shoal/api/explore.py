@@ -154,5 +154,5 @@ def explore_file(
 
 
 def _tuple(given: Any) -> Any:
-    """Return things to try as a tuple; one thing alone is a list of one."""
+    """Return values to try as a tuple; a single value becomes a tuple of one."""
     return given if given is None else (given,) if isinstance(given, (str, int, float)) else tuple(given)

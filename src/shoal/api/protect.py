@@ -11,7 +11,7 @@ from shoal.errors import ParameterError
 from shoal.flow.protect import protect as flow
 from shoal.flow.protect.files import SideFiles
 from shoal.flow.protect.holdout import refuse_holdout
-from shoal.flow.protect.protect import Protected
+from shoal.flow.protect.protected import Protected
 from shoal.locations import path_or_none, place
 from shoal.recipe.recipe import Changes, Recipe
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from shoal.api._given import AnyRecipe, recipe_of
 from shoal.flow.engines.spark.session import check_installed
 from shoal.flow.protect.files import SideFiles
-from shoal.flow.protect.protect import Protected
+from shoal.flow.protect.protected import Protected
 from shoal.locations import path_or_none
 from shoal.recipe.recipe import Changes
 from shoal.types import Attempts, Audit, Verification
@@ -34,7 +34,7 @@ def protect(
 ) -> Protected:
     """Protect a Spark DataFrame on its own cluster; audit the result as it was written before it is visible.
 
-    The classes are those of the disk engine. Rows have no order in Spark, and the released ones have none either.
+    The classes are those of the disk engine. Rows have no order in Spark, and neither do the released ones.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def audit(
     *,
     subject_exact: bool = False,
 ) -> Audit:
-    """Audit a DataFrame as it is: a group-by over all its rows, whoever made it.
+    """Audit a DataFrame from any source by a group-by over all its rows.
 
     Parameters
     ----------

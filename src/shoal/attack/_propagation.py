@@ -32,7 +32,7 @@ _MARGIN = 1e-12  # relative; distances that differ by less may be equal
 
 
 class Conditions(Protocol):
-    """How a method must have met the values of two classes."""
+    """Conditions on the values of two classes that follow from how the method formed them."""
 
     def agree(self, a: int, b: int, of_a: Ints, of_b: Ints) -> Bools:
         """Return which orders of class a agree with which of class b; an order has the row at each place."""

@@ -68,12 +68,12 @@ def link_probabilities(labels: Ints, codes: Ints, consistent: Callable[[Ints], b
     """
     n, seen = len(labels), 0
     found = np.zeros((n, n))
-    alike = (labels[:, None] == labels) & (codes[:, None] == codes)
+    equal = (labels[:, None] == labels) & (codes[:, None] == codes)
     for world in worlds(labels, codes):
         if consistent(world):
             seen += 1
             found += (labels[:, None] == labels) & (world[:, None] == codes)
-    return np.asarray(found / max(seen, 1) / alike.sum(axis=0))
+    return np.asarray(found / max(seen, 1) / equal.sum(axis=0))
 
 
 def right_guesses(probabilities: Floats) -> float:

@@ -20,7 +20,7 @@ from shoal.types.protocols import Attack
 _WORLDS = 1_000  # worlds that are replayed one by one
 _RECORDS = 5_000  # records up to which conditions between all pairs of classes are propagated
 _EXCHANGES = 5  # replays with all atoms exchanged
-_STEPS = 400  # of a chain, each of which exchanges two values
+_STEPS = 400  # steps of a chain; each step exchanges two values
 _PEOPLE = 30  # people in the classes of a chain, unless one class has more
 _PLAIN = (
     "strata",
@@ -42,7 +42,7 @@ Floats = NDArray[np.float64]
 
 
 class _Release(NamedTuple):
-    """What the attack is checked against."""
+    """The true release, against which the attack is checked."""
 
     truth: Table  #: original records in the order of the release
     labels: Ints  #: class of each
@@ -70,11 +70,11 @@ class Algorithm(Attack):
     **What the attacker does.** In each class the people and the confidential values are known, not who has which. The
     attacker discards every assignment for which the method would have formed other classes. If few assignments exist,
     all are replayed: the probabilities are exact. For `steered` and `t_first` on larger tables, conditions between
-    pairs of classes are propagated: what is then left is proven. Otherwise values are exchanged at random within all
+    pairs of classes are propagated: the result is proven. Otherwise values are exchanged at random within all
     atoms at once. If that changes classes, a chain walks over the assignments of some classes that give the same
     release, for an attacker who knows the links of all others. Both results are estimates.
 
-    **Learnt.** People for whom the most probable assignment is the true one; several equally probable ones share.
+    **Learnt.** People whose most probable assignment is the true one; ties count as a fraction of a person.
 
     **Baseline.** The person's share of the class. Where an exchangeable method unites atoms, an attacker who knows all
     links outside an atom has the share of the atom, which is what the method promises: at most 1 in k.
@@ -214,8 +214,8 @@ class Algorithm(Attack):
             if step >= _STEPS // 5:  # it has forgotten some of where it started
                 seen[np.arange(len(people)), values[now[people]]] += 1
         same = labels[people][:, None] == labels[people]
-        alike = (same & (values[people][:, None] == values[people])).sum(axis=0)
-        found = np.where(same, seen[:, values[people]] / alike, 0.0)
+        equal = (same & (values[people][:, None] == values[people])).sum(axis=0)
+        found = np.where(same, seen[:, values[people]] / equal, 0.0)
         what = (
             f"which values are a person's (estimated by a chain of {_STEPS:,} steps over assignments with the same "
             "classes, if the links of all other classes are known)"

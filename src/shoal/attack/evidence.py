@@ -46,8 +46,8 @@ class Evidence(Attack):
     field is used if the true input reproduces it. Not recomputed: losses of categories, and certificates.
 
     Candidates agree with the release, because the release alone excludes the others: a few steps of the column's last
-    digit around the true value, as far as they leave the mean of the class as it is; categories that are released; and
-    for a removed column another value of it and six that do not occur. At most 40 cells of each of the first 8 columns
+    digit around the true value, if they do not change the mean of the class; categories that are released; and for a
+    removed column another value of it and six that do not occur. At most 40 cells of each of the first 8 columns
     that the release hides are attacked.
 
     **Learnt.** The expected number of cells that a uniform guess among the remaining candidates gets right, in the
@@ -144,7 +144,7 @@ class _Fields:
 
 
 def _leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
-    """Yield each plain value with its place; names of fields count as values, too."""
+    """Yield each plain value with its path; field names count as values, too."""
     if isinstance(value, Mapping):
         for name, inner in value.items():
             yield (*path, name), name

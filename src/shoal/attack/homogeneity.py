@@ -39,7 +39,7 @@ class Homogeneity(Attack):
     """
 
     needs: ClassVar[tuple[str, ...]] = ("quasi", "confidential")
-    advice: ClassVar[str] = "Require p = 2 or t of the column."
+    advice: ClassVar[str] = "Require p = 2 of the column, or t."
 
     def run(self, case: Case) -> Attempt:
         """Count the people in classes of one value, and compare with chance."""
@@ -59,8 +59,8 @@ class Homogeneity(Attack):
 
 
 def _uniform(values: NDArray[np.int64], begins: NDArray[np.int64]) -> int:
-    """Return the number of records in classes of one value; a class goes from one begin to the next."""
+    """Return the number of records in classes of one value; each class extends from one begin to the next."""
     if not len(values):
         return 0
-    alike = np.minimum.reduceat(values, begins) == np.maximum.reduceat(values, begins)
-    return int(np.diff(np.append(begins, len(values)))[alike].sum())
+    constant = np.minimum.reduceat(values, begins) == np.maximum.reduceat(values, begins)
+    return int(np.diff(np.append(begins, len(values)))[constant].sum())

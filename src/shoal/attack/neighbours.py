@@ -135,7 +135,7 @@ class _Claim:
 
     @classmethod
     def of(cls, case: Case) -> _Claim | None:
-        """Return the claim in the evidence, or the one in the recipe; None: there is none."""
+        """Return the claim in the evidence or, failing that, in the recipe; None if neither has one."""
         ledger = (case.evidence or {}).get("ledger")
         if ledger is not None:
             because = [

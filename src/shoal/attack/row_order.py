@@ -108,7 +108,7 @@ def _runs(case: Case) -> list[_Run]:
 
 
 def _begins(column: pa.ChunkedArray, n: int) -> NDArray[np.bool_]:
-    """Tell for the second of n cells and all further ones whether they differ from the one before."""
+    """Tell for each of n cells except the first whether it differs from the cell before."""
     if pa.types.is_dictionary(column.type):
         column = column.slice(0, n).cast(column.type.value_type)
     try:

@@ -23,8 +23,8 @@ class TwoReleases(Attack):
     """The attacker compares a release with an earlier one of an overlapping table.
 
     **What the attacker knows.** Both releases, and in which class of each a person is: from a register of
-    quasi-identifiers. If it is not known which rows of the earlier release belong to whom, a person is taken to be in
-    the class whose released quasi-identifiers are nearest to the person's own.
+    quasi-identifiers. If the owners of the earlier release's rows are not known, a person is assumed to be in the class
+    whose released quasi-identifiers are nearest to the person's own.
 
     **What the attacker does.** *Intersection*: a person's record is in both classes, so its unchanged columns have
     values that occur in both; other records of the class are ruled out. *Differencing*: if two classes differ by one
@@ -174,10 +174,10 @@ class _People:
         old[earlier_rows[earlier_rows >= 0]] = before[earlier_rows >= 0]
         strangers = before[earlier_rows < 0]
         there = np.flatnonzero((new >= 0) | (old >= 0))
-        nobody = np.full(len(strangers), -1, np.int64)
+        absent = np.full(len(strangers), -1, np.int64)
         return cls(
-            np.concatenate([there, nobody]),
-            np.concatenate([new[there], nobody]),
+            np.concatenate([there, absent]),
+            np.concatenate([new[there], absent]),
             np.concatenate([old[there], strangers]),
             np.unique(labels, return_index=True)[1],
             np.unique(before, return_index=True)[1],

@@ -15,7 +15,7 @@ from shoal.types.table import Role
 
 @dataclass(frozen=True)
 class UniqueColumns(Attack):
-    """The attacker knows somebody's values in columns that were released unchanged.
+    """The attacker knows a person's values in columns that were released unchanged.
 
     **What the attacker knows.** The values of a person in all columns that are released unchanged, except those that
     the recipe declares as `reviewed`.
@@ -30,7 +30,9 @@ class UniqueColumns(Attack):
     """
 
     quick: ClassVar[bool] = True
-    advice: ClassVar[str] = "Make columns that an attacker may know quasi-identifiers, and list the others in reviewed."
+    advice: ClassVar[str] = (
+        "Declare columns that an attacker may know as quasi-identifiers, and list the others in reviewed."
+    )
 
     def run(self, case: Case) -> Attempt:
         """Count the records that are unique on the unchanged columns."""
@@ -45,7 +47,7 @@ class UniqueColumns(Attack):
 
 
 def _unique(case: Case, names: list[str]) -> int:
-    """Count the records that no other record of the release equals; those of a sample, if the case is one."""
+    """Count the records that equal no other record of the release; if the case is a sample, those of the sample."""
     n = len(case)
     if case.everything is not None:
         return int((case.everything.occurrences(names) == 1).sum())

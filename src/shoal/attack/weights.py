@@ -32,7 +32,7 @@ class Weights(Attack):
     """The attacker solves the equation of a weighted mean for the values of single records.
 
     **What the attacker knows.** The released table with its weights; from a register, the original values of the people
-    in a class, but not which row is whose; and whether means are weighted, as everyone does who knows the program.
+    in a class, but not whose row is which; and whether means are weighted, which anyone who knows the program can tell.
 
     **What the attacker does.** If the released values are weighted means, and not plain ones, tries all orders of the
     values of a class. If exactly one has the released mean, that is the guess; otherwise the guess is the released

@@ -11,6 +11,7 @@ import functools
 import importlib
 import io
 import os
+import re
 import select
 import signal
 import sys
@@ -19,7 +20,7 @@ from collections.abc import Callable
 from typing import Any
 
 import typer
-from typer.core import TyperArgument, TyperCommand, TyperGroup
+from typer.core import TyperArgument, TyperCommand
 
 from shoal import registry
 from shoal.errors import ShoalError
@@ -27,42 +28,46 @@ from shoal.errors import ShoalError
 #: Commands in the order in which people work; all others follow by name.
 ORDER = ("inspect", "protect", "audit", "attack", "compare", "explore", "verify", "stream")
 
+#: Groups of options in the order in which people decide; all others follow.
+HEADINGS = ("Arguments", "Columns", "Privacy", "Method", "Search", "Output", "Text format", "Machine")
 
-class Root(TyperGroup):
-    """The list of commands, without boxes: drawing them would double the time of ``shoal --help``."""
 
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the help as plain text."""
-        self.rich_markup_mode = None
-        super().format_help(ctx, formatter)
+#: Forms of values in the help, by the names of their types.
+VALUES = {"<int>": "N", "<float>": "NUMBER", "<path>": "FILE", "<str>": "TEXT"}
 
 
 class Grouped(TyperCommand):
-    """A command whose help lists options by group, also without boxes."""
+    """A command whose help lists options by group, with the form of each value and plain defaults."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Return the words of the usage line: FILE is required, [FILE] is not."""
+        return [re.sub(r"[{}]|\.\.\.", "", piece) for piece in super().collect_usage_pieces(ctx)]
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the options of each group below their own heading."""
         groups: dict[str, list[Any]] = {}
         for param in self.get_params(ctx):
             if (record := param.get_help_record(ctx)) is not None:
-                heading = "Arguments" if isinstance(param, TyperArgument) else "Options"
-                groups.setdefault(getattr(param, "rich_help_panel", None) or heading, []).append(record)
-        for heading, records in sorted(groups.items(), key=lambda group: group[0] == "Options"):  # which are few
+                names, text = record
+                argument = isinstance(param, TyperArgument)
+                for form in re.findall(r"<.+>", names):
+                    names = names.replace(form, "" if argument else VALUES.get(form, "TEXT")).rstrip()
+                text = re.sub(r"\[default: \((.*?)\)([];])", r"[default: \1\2", text)
+                heading = getattr(param, "rich_help_panel", None) or ("Arguments" if argument else "Options")
+                groups.setdefault(heading, []).append((names, text))
+        for heading in sorted(groups, key=lambda one: HEADINGS.index(one) if one in HEADINGS else len(HEADINGS)):
             with formatter.section(heading):
-                formatter.write_dl(records)
+                formatter.write_dl(groups[heading])
 
 
 app = typer.Typer(
     name="shoal",
-    cls=Root,
     help="Makes microdata safe to share: every record swims in a shoal of at least k.",
     epilog="shoal COMMAND -h shows the options of a command, and an example.",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
-    rich_markup_mode="rich"
-    if sys.stdout is not None and sys.stdout.isatty()
-    else None,  # drawing boxes costs a third of the time of --help
+    rich_markup_mode=None,  # boxes would double the time of --help, and hide the groups
 )
 
 
@@ -136,19 +141,21 @@ def main(arguments: list[str] | None = None) -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a name that the terminal cannot show must not stop the work
     try:
-        app(args=arguments, standalone_mode=True)
+        app(args=arguments, prog_name="shoal", standalone_mode=True)  # also for python -m shoal
     except ShoalError as error:
         _say(str(error))
         sys.exit(error.exit_code)
     except MemoryError:
-        _say("Not enough memory for this table. Close other programs, or take fewer columns.")
+        _say("Not enough memory for this table. Close other programs, or use fewer columns.")
         sys.exit(5)
     except Exception as error:
         if os.environ.get("SHOAL_DEBUG"):
             raise
+        package = registry.package_in(error)
         _say(
-            f"shoal itself failed ({type(error).__name__}). No unfinished file was left behind. Please report "
-            f"it with the command you typed. SHOAL_DEBUG=1 shows where, but may show values of the table."
+            f"{f'Package {package}' if package else 'shoal itself'} failed ({type(error).__name__}). No unfinished "
+            f"file was left behind. Please report it{' to its author' if package else ''} with the command you typed. "
+            "SHOAL_DEBUG=1 shows where, but may show values of the table."
         )
         sys.exit(1)
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from shoal.recipe.recipe import Recipe
     from shoal.recipe.settings import Settings
 
-MACHINE = "Machine"
+MACHINE, OTHERS = "Machine", "Options"
 _MACHINE = ("engine", "spark_master")
 _OUTPUT = (
     "output", "save_recipe", "report", "edition", "evidence", "receipt", "certify", "keep_metadata", "force", "json",
@@ -65,16 +65,30 @@ Memory = Annotated[
     typer.Option(
         "--memory",
         metavar="SIZE",
-        help="Memory to use at most, e.g. 2GB; larger files are read in parts.",
-        show_default="what is available",
+        help="Memory limit, e.g. 2GB; larger files are read in parts.",
+        show_default="the available memory",
         rich_help_panel=MACHINE,
     ),
 ]
 
 
-def option(metavar: str, text: str, *names: str, usual: str = "", group: str | None = None) -> Any:
+def option(
+    metavar: str,
+    text: str,
+    *names: str,
+    usual: str = "",
+    group: str | None = None,
+    complete: Callable[[str], list[str]] | None = None,
+) -> Any:
     """Declare an option of a single command: the form of its value, its help, its names, and its group in the help."""
-    return typer.Option(*names, metavar=metavar or None, help=text, show_default=usual or True, rich_help_panel=group)
+    return typer.Option(
+        *names,
+        metavar=metavar or None,
+        help=text,
+        show_default=usual or True,
+        rich_help_panel=group,
+        autocompletion=complete,
+    )
 
 
 def settings(
@@ -97,6 +111,8 @@ def settings(
         kept = [one.replace(kind=one.KEYWORD_ONLY) for one in own if one.kind is not one.VAR_KEYWORD]
         for one in kept:
             info = one.annotation.__metadata__[0]
+            if info.rich_help_panel:
+                continue
             if one.name in _OUTPUT:
                 info.rich_help_panel = OUTPUT
             elif one.name in _MACHINE:
@@ -113,8 +129,22 @@ def settings(
 def keys_of(*families: str) -> Callable[[str], list[str]]:
     """Return a function that completes the names of components, for shells."""
 
+    def complete(incomplete: str) -> list[str]:  # looks the names up only when asked
+        return one_of([key for family in families for key in registry.keys(family)])(incomplete)
+
+    return complete
+
+
+def one_of(words: Iterable[str]) -> Callable[[str], list[str]]:
+    """Return a function that completes one of these words, or the last of a list of them, for shells.
+
+    >>> one_of(["fast", "best"])("f"), one_of(["il_sse", "dld"])("dld,i")
+    (['fast'], ['dld,il_sse'])
+    """
+
     def complete(incomplete: str) -> list[str]:
-        return [key for family in families for key in registry.keys(family) if key.startswith(incomplete)]
+        given, comma, last = incomplete.rpartition(",")
+        return [f"{given}{comma}{word}" for word in words if word.startswith(last)]
 
     return complete
 
@@ -127,14 +157,16 @@ def _parameter(declared: Declared, said: str | None, *, needed: bool) -> inspect
     kind: Any = kinds[0] if kinds[0] in (int, float) and len(kinds) == 1 else str
     if declared.name in _READERS:
         kind = _READERS[declared.name][0]
+    choices = () if callable(param.choices) else param.choices
+    complete = keys_of(_KEYS[declared.name]) if declared.name in _KEYS else one_of(choices) if choices else None
     option = typer.Option(
         _option(declared),
         help=said or f"{param.description}.",
-        metavar=param.metavar or None,
+        metavar=param.metavar or "|".join(choices) or ("NAME" if param.choices else None),
         show_default=shown if shown and kinds != [bool] else False,
         rich_help_panel=param.group,
         hidden=not param.group,
-        autocompletion=keys_of(_KEYS[declared.name]) if declared.name in _KEYS else None,
+        autocompletion=complete,
     )
     default: Any = inspect.Parameter.empty if needed else None
     if kinds == [bool]:
@@ -354,7 +386,7 @@ def recipe_from(path: Path | None, given: Mapping[str, Any], command: str = "pro
     from shoal.recipe.recipe import Recipe
 
     said = both(Recipe, path, given)
-    if "quasi" not in said:
+    if path is None and "quasi" not in said:  # a recipe file without it may have a misspelt field, which is reported
         raise ParameterError(
             f"{command}: --quasi must name at least one column, got none. Name the columns that an attacker may "
             "know, or give --recipe."

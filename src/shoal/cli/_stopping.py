@@ -47,7 +47,7 @@ class Stop:
             self.display.stage(name)
 
     def report(self, done: int, total: int) -> None:
-        """Stop the search if a signal came."""
+        """Stop the search if a signal was received."""
         if self.number:
             raise progress.Enough
         if self.display is not None:

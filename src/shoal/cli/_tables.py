@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 
 _NARROW = 60  # columns of a terminal, below which tables are stacked
+_WORDS = (24, 12)  # characters of a word that are kept on one line, if there is room; fewer before a table is stacked
 _NAMED = 4  # maximum number of columns that are named one by one
 _FATES = {"identifier": "not at all", "subject": "not at all"}
 
@@ -61,28 +62,36 @@ def print_table(
     rows: Iterable[Sequence[str] | None],
     *,
     right: Collection[int] = (),
-    fold: Collection[int] = (),
     whole: Collection[int] = (),
     widths: Sequence[int] = (),
 ) -> None:
-    """Print a table; a row that is None ends a section. Below 60 columns, print each row as a list instead.
+    """Print a table; a row that is None ends a section. Nothing is truncated.
 
-    Columns by position: `right` are right-aligned, `fold` are never truncated, `whole` never wrapped, and `widths` are
-    minimum widths.
+    Below 60 columns, and without room for 12 characters of each word, print each row as a list instead. Columns by
+    position: `right` are right-aligned, `whole` never wrapped, and `widths` are minimum widths.
     """
     from rich.table import Table
 
-    screen = console()
-    if screen.width < _NARROW:
-        _print_stacked(screen, title, heads, rows)
+    screen, lines = console(), list(rows)
+    cells = [[row[at] for row in lines if row is not None and at < len(row)] for at in range(len(heads))]
+    for most in _WORDS:
+        least = [
+            max(_longest(head), *(len(cell) if at in whole else min(_longest(cell), most) for cell in cells[at]), 0)
+            for at, head in enumerate(heads)
+        ]
+        least = [max(pair) for pair in zip(least, widths or least, strict=True)]
+        if screen.width >= max(_NARROW, 1 + sum(3 + width for width in least)):
+            break
+    else:
+        _print_stacked(screen, title, heads, lines)
         return
     table = Table(*heads, title=title, title_justify="left")
     for at, column in enumerate(table.columns):
         column.justify = "right" if at in right else "left"
-        column.overflow = "fold" if at in fold else "ellipsis"
-        column.no_wrap = at in whole
-        column.min_width = widths[at] if widths else None
-    for row in rows:
+        column.overflow = "fold"
+        column.no_wrap = at in whole or max(map(len, (heads[at], *cells[at]))) <= least[at]
+        column.min_width = least[at]
+    for row in lines:
         if row is None:
             table.add_section()
         else:
@@ -90,8 +99,14 @@ def print_table(
     screen.print(table)
 
 
+def _longest(text: str) -> int:
+    """Return the length of the longest word."""
+    return max(map(len, text.split()), default=0)
+
+
 def _print_stacked(screen: Console, title: str, heads: Sequence[str], rows: Iterable[Sequence[str] | None]) -> None:
-    """Print each row as its first cell, and below it every other cell beside its head; nothing is truncated."""
+    """Print each row as its first cell, and below it every other cell beside its head."""
+    from rich.padding import Padding
     from rich.table import Table
 
     screen.print(title, style="italic", soft_wrap=False)
@@ -105,9 +120,9 @@ def _print_stacked(screen: Console, title: str, heads: Sequence[str], rows: Iter
         grid.add_column(overflow="fold")
         for name, cell in zip(names[1:], row[1:], strict=False):
             if cell.strip():
-                grid.add_row(f"  {name}", cell)
+                grid.add_row(name, cell)
         if grid.row_count:
-            screen.print(grid)
+            screen.print(Padding(grid, (0, 0, 0, 2), expand=False))
     screen.print()
 
 
@@ -228,7 +243,7 @@ def print_audit(audit: Audit) -> None:
     asked = [f for f in audit.findings if f not in reported]
     heads = ("Model", "Over", "Required", "Achieved", "Classes", "Verdict")
     rows = [(f.model, _over(f, audit.quasi), *f.levels, f"{f.classes:,}", _verdict(f)) for f in asked]
-    print_table("Audit", heads, rows, fold=range(4), whole=(5,))  # a truncated level would hide what was audited
+    print_table("Audit", heads, rows, whole=(5,))
     if reported:
         _print_reported(reported)
     for finding in asked:
@@ -258,7 +273,7 @@ def _print_reported(findings: list[Finding]) -> None:
     for name in dict.fromkeys(str(finding.confidential) for finding in findings):
         found = {finding.short: finding.levels[1] for finding in findings if finding.confidential == name}
         rows.append((name, *(found.get(short, "") for short in shorts)))
-    print_table("Reported of confidential columns", ("Column", *heads), rows, fold=(0,), widths=widths)
+    print_table("Reported of confidential columns", ("Column", *heads), rows, widths=widths)
 
 
 def print_unchanged(found: Unchanged | None, schema: Schema) -> None:
@@ -272,7 +287,7 @@ def print_unchanged(found: Unchanged | None, schema: Schema) -> None:
             for name, unique in found.in_class
         ]  # fmt: skip
         heads = ("Column", "Role", "Reviewed", "Unique within class", "Share")
-        print_table("Columns released unchanged", heads, shortened(rows), right=(3, 4), fold=(0,))
+        print_table("Columns released unchanged", heads, shortened(rows), right=(3, 4))
     for sentence in found.figures:
         typer.echo(sentence)
 
@@ -339,14 +354,12 @@ def print_losses(readings: Readings) -> None:
 def print_readings(readings: Readings) -> None:
     """Print losses and risks; undefined readings get a line each, with the reason."""
     _print_readings(readings, _figure)
-    for reading in readings.readings:
-        if reading.note:
-            verb = "was not read, because " if math.isnan(reading.value) else ""
-            typer.echo(f"{reading.name}: {verb}{reading.note.rstrip('.')}.")
+    for remark in readings.remarks:
+        typer.echo(remark)
     if readings.sample is not None:
         exact = [reading.name for reading in readings.readings if reading.name in ("sse", "il_sse")]
-        besides = f" {' and '.join(exact).capitalize()} count all records." if exact else ""
-        typer.echo(readings.sample.sentence + besides)
+        exception = f" {' and '.join(exact).capitalize()} count all records." if exact else ""
+        typer.echo(readings.sample.sentence + exception)
 
 
 def _figure(reading: Reading) -> str:
@@ -366,11 +379,12 @@ def _meaning(room: str, reading: Reading) -> str:
         return "The same for the partition, with exact means, before rounding."
     if reading.name.endswith("_recoding"):
         return "The part that recoding alone loses, before classes are formed."
-    return registry.summary(room, reading.measure)
+    words = registry.summary(room, reading.measure)
+    return f"{words.partition(':')[0]}: {reading.attacked}." if reading.attacked else words
 
 
 def print_attempts(found: Attempts) -> None:
-    """Print what each attack learns about how many people, compared with guessing; then how many succeeded."""
+    """Print what each attack learns and about how many people, compared with guessing; then how many succeeded."""
     words = {"succeeded": "SUCCEEDED", "not_run": "not run"}
     rows = [(one.attack, words.get(one.verdict, one.verdict), one.sentence) for one in found]
     print_table("Attacks", ("Attack", "Verdict", "What an attacker learns"), rows, whole=(0, 1))
@@ -400,7 +414,7 @@ def print_ledger(ledger: Ledger) -> None:
         title = f"Budget: NOT PRIVATE, ε would be {ledger.total:g}"
     heads = ("Block", "Attribute", "ε", "Sensitivity", "Scale of noise", "Classes")
     rows = [row for line in ledger.lines for row in (line.cells, *([None] if line.entry is None else []))]
-    print_table(title, heads, rows, fold=(1,))
+    print_table(title, heads, rows)
     typer.echo(f"Noise from {ledger.noise}. How ε adds up: {ledger.composition}.")
 
 
@@ -411,7 +425,7 @@ def print_verification(found: Verification) -> None:
     typer.echo(found.promise)
     loud = (Verdict.FAILS, Verdict.NOT_PROMISED)
     rows = [(c.claim, c.verdict.upper() if c.verdict in loud else c.verdict.value, c.why) for c in found.checks]
-    print_table("Verification", ("Claim", "Verdict", "Why"), rows, fold=range(3), whole=(1,))
+    print_table("Verification", ("Claim", "Verdict", "Why"), rows, whole=(1,))
     count = len(found.unchecked)
     unchecked = f" {count} claim{'s' * (count > 1)} cannot be checked from the output." if count else ""
     if found.holds:
@@ -485,7 +499,7 @@ class Pipe:
 
 
 def _on_standard_error(text: str) -> None:
-    with suppress(OSError):  # a line that nobody can read must not stop the work
+    with suppress(OSError):  # a closed standard error must not stop the work
         typer.echo(text, err=True)
 
 

@@ -9,7 +9,7 @@ import typer
 from shoal.cli import _options as o
 from shoal.cli._tables import print_audit, print_json, progress_bar
 
-SUMMARY = "Find which privacy levels a file really has."
+SUMMARY = "Check which privacy levels a file really has."
 EXAMPLE = "shoal audit safe.csv --quasi birth,income --require k=5"
 _HELPS = {
     "confidential": "Confidential columns, for the models that use them.",

@@ -12,7 +12,7 @@ from shoal.cli._tables import print_sentences, print_table, progress_bar
 if TYPE_CHECKING:
     from shoal import Demonstration
 
-SUMMARY = "Protect a synthetic survey, step by step."
+SUMMARY = "See it work: protect a synthetic survey."
 EXAMPLE = "shoal demo"
 
 
@@ -36,7 +36,7 @@ def demo(
     typer.echo(f"How, as a recipe    {recipe}")
     typer.echo(f"Protected, audited  {protected}")
     typer.echo("")
-    typer.echo(f"The same by hand:   shoal protect {original} -o {folder / 'again.csv'} --recipe {recipe}")
+    typer.echo(f"Repeat it yourself: shoal protect {original} -o {folder / 'again.csv'} --recipe {recipe}")
 
 
 def _print_verdict(shown: Demonstration) -> None:

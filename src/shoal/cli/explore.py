@@ -12,7 +12,7 @@ from shoal.cli import _options as o
 from shoal.cli._stopping import leave_without_threads, stoppable_search
 from shoal.cli._tables import print_json, print_table, progress_bar, summary_of
 from shoal.progress import Enough
-from shoal.recipe.fields import OUTPUT
+from shoal.recipe.fields import EFFORTS, OUTPUT
 
 if TYPE_CHECKING:
     from shoal.types import Explored, Setting
@@ -32,7 +32,13 @@ def explore(
         Path | None, o.option("PAGE.html", "Output page with the frontier, .html.", "--output", "-o")
     ] = None,
     methods: Annotated[
-        str | None, o.option("A,B,…", "Methods to try. Default: those that suit the requirements.", group=SEARCH)
+        str | None,
+        o.option(
+            "A,B,…",
+            "Methods to try. Default: those that suit the requirements.",
+            group=SEARCH,
+            complete=o.keys_of("partition"),
+        ),
     ] = None,
     k: Annotated[str | None, o.option("A,B,…", "Class sizes to try.", "--k", usual="3,5,10,25", group=SEARCH)] = None,
     t: Annotated[
@@ -40,15 +46,24 @@ def explore(
     ] = None,
     effort: Annotated[
         str | None,
-        o.option("A,B,…", "Efforts to try: none, fast, default, best.", "--effort", "--refine", group=SEARCH),
+        o.option(
+            "A,B,…",
+            "Efforts to try: none, fast, default, best.",
+            "--effort",
+            "--refine",
+            group=SEARCH,
+            complete=o.one_of(("none", *EFFORTS)),
+        ),
     ] = None,
     seconds: Annotated[float, o.option("", "Time limit of the whole search, in seconds.", group=SEARCH)] = 60.0,
     jobs: Annotated[int, o.option("", "Settings that run in parallel.", group=SEARCH)] = 2,
     sample: Annotated[int, o.option("", "Largest number of records; a larger file is sampled.", group=SEARCH)] = 20_000,
-    loss: Annotated[str, o.option("", "Measure of loss to compare by: il_sse or il.", group=SEARCH)] = "il_sse",
+    loss: Annotated[
+        str, o.option("il_sse|il", "Measure of loss to compare by: il_sse or il.", group=SEARCH)
+    ] = "il_sse",
     risk: Annotated[
         str | None,
-        o.option("", "Measure of risk to compare by, e.g. dld, id or dr.", usual="dld", group=SEARCH),
+        o.option("MEASURE", "Measure of risk to compare by, e.g. dld, id or dr.", usual="dld", group=SEARCH),
     ] = None,
     max_loss: Annotated[
         float | None, o.option("PERCENT", "Largest loss in percent; recommends the least risk within it.", group=SEARCH)
@@ -70,16 +85,16 @@ def explore(
 ) -> None:
     """Try methods, class sizes and values of t on a file, plot loss against risk, and recommend a setting.
 
-    With --epsilon, noise is weighed against microaggregation loss, and the least sum is recommended. A signal (Ctrl-C)
-    or the end of the time stops the search; what has finished is written. A setting has the same figures on every
-    machine.
+    With --epsilon, noise is weighed against microaggregation loss, and the smallest sum is recommended. A signal
+    (Ctrl-C) or the time limit stops the search; all settings finished by then are written. A setting has the same
+    figures on every machine.
     """
     said = o.read(given)
     noise = {name: said.pop(name, None) for name in ("epsilon", "bounds", "claim")}
     if "release" in said:  # a release that was named must take them
         said |= _not_in(recipe, noise)
     made = o.recipe_from(recipe, said, "explore")
-    import rich.table  # noqa: F401 - now, so that nobody who stops the search has to wait for it
+    import rich.table  # noqa: F401 - imported now, so that stopping the search does not wait for it
 
     import shoal
 
@@ -162,7 +177,7 @@ def _print_frontier(found: Explored, *, beaten: bool) -> None:
     title = f"Settings that no other beats in both loss and risk{each}, {found.records:,} records"
     if beaten:
         title = f"All settings that ran, {found.records:,} records"
-    print_table(title, heads, rows, right=range(1, len(heads) - 1 - both), fold=(0,) if both else ())
+    print_table(title, heads, rows, right=range(1, len(heads) - 1 - both))
 
 
 def _standing(one: Setting) -> str:
@@ -197,7 +212,7 @@ def _print_kept(found: Explored) -> None:
     for guarantee, some in found.guarantees.items():
         rows = [[f"{'* ' * (one is found.recommended)}{one.method}", *one.kept] for one in some]
         weaker = "" if any(one.keeps and one.meets for one in some) else " (weaker than the recipe)"
-        print_table(f"{guarantee}{weaker}", heads, rows, right=range(1, 6), fold=(0,), whole=range(1, 6))
+        print_table(f"{guarantee}{weaker}", heads, rows, right=range(1, 6), whole=range(1, 6))
     for sentence in found.explanations:
         typer.echo(sentence)
 
@@ -219,7 +234,7 @@ def _print_expected(found: Explored) -> None:
         rows.append([str(k), *("" if s is None else _expected(s, least=s is least[way]) for way, s in at.items())])
     if ways:
         heads = ("k", *(way.replace(" (", "\n(") for way in ways))
-        print_table(title, heads, rows, right=range(len(heads)), fold=range(len(heads)))
+        print_table(title, heads, rows, right=range(len(heads)))
     for one in (one for some in found.ways.values() for one in some if not one.sized):
         typer.echo(f"{one.name}: {_expected(one)}".rstrip())
     typer.echo(f"ε is for: {found.meaning}.")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from shoal.cli import _options as o
-from shoal.cli._tables import print_json, print_table, progress_bar, shortened
+from shoal.cli._tables import console, print_json, print_table, progress_bar, shortened
 
 if TYPE_CHECKING:
     from shoal.types import Combination, Inspection
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 SUMMARY = "Look at a file before it is protected."
 EXAMPLE = "shoal inspect people.csv --recipe recipe.toml"
 _SHOWN = 5  # pairs and triples; all are in the JSON
+_WIDE = 100  # columns of a terminal that has room for a role and its reason side by side
 
 
 @o.settings("reviewed")
@@ -48,20 +49,26 @@ def inspect(
         typer.echo(note)
     if recipe is not None:
         typer.echo(f"Starter recipe: {recipe}. Review it before you use it.")
-    if found.command:
+    if found.refused:
+        typer.echo("The command needs the cells above to be corrected first.")
+    if found.commands:
+        typer.echo("\n".join(["To protect the file, choose one of these commands:", *found.commands]))
+    elif found.command:
         typer.echo(f"To protect the file: {found.command}")
 
 
 def _print_columns(found: Inspection) -> None:
-    rows = []
+    rows, wide = [], console().width >= _WIDE
     for guess in found.columns:
         missing = f"{100 * guess.missing / found.records:.1f} %" if guess.missing else ""
         name = f"{guess.name}: {guess.label}" if guess.label else guess.name
-        rows.append((name, guess.kind.value, missing, f"{guess.distinct:,}", guess.role.value, guess.reason))
+        why = (guess.role.value, guess.reason) if wide else (f"{guess.role.value}: {guess.reason}",)
+        rows.append((name, guess.kind.value, missing, f"{guess.distinct:,}", *why))
     title = f"Columns of {found.records:,} records, roles guessed"
     labelled = any(guess.label for guess in found.columns)
-    heads = ("Column: label" if labelled else "Column", "Kind", "Missing", "Different", "Role", "Why")
-    print_table(title, heads, rows, right=(2, 3), fold=(0,), whole=(4,))
+    why_heads = ("Role", "Why") if wide else ("Role, and why",)
+    heads = ("Column: label" if labelled else "Column", "Kind", "Missing", "Distinct", *why_heads)
+    print_table(title, heads, rows, right=(2, 3))
 
 
 def _print_combinations(found: Inspection) -> None:
@@ -77,7 +84,7 @@ def _print_combinations(found: Inspection) -> None:
     if (count := len(found.together.attributes)) > 3:
         rows.append(row(f"all {count} together", found.together))
     heads = ("Known to an attacker", "Unique", "Share", "k")
-    print_table("Unique records", heads, rows, right=(1, 2, 3), fold=(0,))
+    print_table("Unique records", heads, rows, right=(1, 2, 3))
     if found.left_out:
         typer.echo(f"Pairs and triples omit the {found.left_out:,} columns with the fewest distinct values.")
 
@@ -92,10 +99,10 @@ def _print_unchanged(seen: Inspection) -> None:
         if len(rows) > 1:
             rows += [None, (f"all {len(rows):,} together", "", f"{found.unreviewed_unique:,}")]
         heads = ("Not reviewed", "Role", "Unique")
-        print_table("Columns released unchanged and not reviewed", heads, rows, right=(2,), fold=(0,))
+        print_table("Columns released unchanged and not reviewed", heads, rows, right=(2,))
     for sentence in found.figures:
         typer.echo(sentence)
     if found.warning:
         typer.echo(f"Warning: {found.warning}")
     if found.columns:
-        typer.echo("How many records each column makes unique within their class: see shoal protect.")
+        typer.echo("shoal protect also reports how many records each column makes unique within their class.")

@@ -23,8 +23,8 @@ def list_(
     what: Annotated[
         str | None,
         typer.Argument(
-            metavar="methods|models|measures|releases|attacks|steerings",
-            help="One of these. Default: all.",
+            metavar="WHAT",
+            help="methods, models, measures, releases, attacks or steerings. Default: all.",
             autocompletion=_completed,
         ),
     ] = None,

@@ -44,7 +44,8 @@ def protect(
         Path | None, typer.Option(metavar="R.html", help="Write a readable report, one HTML file.")
     ] = None,
     edition: Annotated[
-        str, typer.Option(help="Edition of the report: internal, or external (publishable).")
+        str,
+        typer.Option(metavar="internal|external", help="Edition of the report: internal, or external (publishable)."),
     ] = "internal",
     evidence: Annotated[
         Path | None, typer.Option(metavar="E.json", help="Write evidence that shoal verify can check.")
@@ -74,7 +75,10 @@ def protect(
     population: o.PopulationFile = None,
     memory: o.Memory = None,
     engine: Annotated[
-        str | None, typer.Option(help="Engine: memory, disk, or spark for a cluster.", show_default="by size")
+        str | None,
+        typer.Option(
+            metavar="memory|disk|spark", help="Engine: memory, disk, or spark for a cluster.", show_default="by size"
+        ),
     ] = None,
     spark_master: Annotated[
         str | None, typer.Option(metavar="URL", help="Cluster of engine spark, e.g. local[4] or spark://host:7077.")
@@ -148,8 +152,7 @@ def protect(
             print_losses(done.printed)
         if done.certificate is not None:
             print_certificate(done.certificate)
-        for note in done.notes:
-            typer.echo(note)
+        _print_notes(done, receipt)
         for warning in done.audit.warnings:
             typer.echo(f"Warning: {warning}")
         if done.left_out:
@@ -165,6 +168,13 @@ def protect(
                 f"The loss of release = {made.release} would reveal the originals: measure it with shoal compare."
             )
         typer.echo(f"{done.audit.records:,} records protected: {shown}{f' and {done.beside}' if done.beside else ''}")
+
+
+def _print_notes(done: Protected, receipt: Path | None) -> None:
+    for note in done.notes:
+        typer.echo(note)
+    if done.rows is not None and receipt is None:
+        typer.echo("To compare or attack the output later, also write a receipt (--receipt), and keep it private.")
 
 
 def _covers_originals(done: Protected) -> bool:

@@ -62,15 +62,16 @@ _REASONS = 3  # number of reasons that are printed
 @o.settings(of=StreamFields, text=False)
 def stream(
     source: Annotated[
-        str, typer.Argument(metavar="[IN]", help="Input: a file, - for standard input, a URL, or any table.")
+        str, typer.Argument(metavar="IN", help="Input: a file, - for standard input, a URL, or any table.")
     ] = "-",
     output: Annotated[str, o.option("OUT", "Output: a file, - for standard output, or a URL.", "--output", "-o")] = "-",
     recipe: Annotated[Path | None, o.option("R.toml", "Recipe file; options override its fields.")] = None,
     form: Annotated[
-        str | None, o.option("", "csv or jsonl.", "--format", usual="by the file names, else jsonl")
+        str | None,
+        o.option("csv|jsonl", "Format of input and output.", "--format", usual="by the file names, else jsonl"),
     ] = None,
-    delimiter: Annotated[str, o.option("", "CSV: delimiter of cells.")] = ",",
-    quote: Annotated[str, o.option("", "CSV: quote character.")] = '"',
+    delimiter: Annotated[str, o.option("CHAR", "CSV: delimiter of cells.")] = ",",
+    quote: Annotated[str, o.option("CHAR", "CSV: quote character.")] = '"',
     dead: Annotated[str | None, o.option("FILE", "Output for rejected records, each with the reason.")] = None,
     dead_payload: Annotated[bool, o.option("", "Include the rejected records themselves.", "--dead-payload")] = False,
     longest: Annotated[int, o.option("BYTES", "Longest record in bytes; longer ones are rejected.")] = 1 << 20,

@@ -6,6 +6,7 @@ a cell of a table.
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
 from dataclasses import dataclass
 from html import escape
@@ -24,12 +25,13 @@ font-family:system-ui,-apple-system,'Segoe UI',sans-serif;font-size:13px;line-he
 .shoal-card dl div{display:block}
 .shoal-card dt{opacity:.7;font-size:12px;font-weight:400}
 .shoal-card dd{margin:0;font-size:16px;font-variant-numeric:tabular-nums}
-.shoal-card table{border-collapse:collapse;margin:8px 0;font-variant-numeric:tabular-nums}
+.shoal-card table{border-collapse:collapse;margin:8px 0;font-size:13px;font-variant-numeric:tabular-nums}
 .shoal-card caption{text-align:left;font-weight:600;padding:2px 0;color:inherit}
 .shoal-card th,.shoal-card td{text-align:left;padding:2px 14px 2px 0;border-bottom:1px solid rgba(128,140,155,.25);
 vertical-align:top;white-space:normal;background:none}
-.shoal-card th{font-weight:400;opacity:.7}
+.shoal-card th{font-weight:400;opacity:.7}.shoal-card .n{text-align:right}
 .shoal-card .note{opacity:.8}
+.shoal-card .warn{border-left:4px solid #d98200;padding:2px 0 2px 10px;margin:8px 0}
 </style>"""
 
 
@@ -45,8 +47,11 @@ class Grid:
         """Return the table as HTML; rows beyond the first 40 are counted."""
         if not self.rows:
             return ""
-        heads = "".join(f"<th>{_text(head)}</th>" for head in self.heads)
-        body = "".join(f"<tr>{''.join(f'<td>{_text(cell)}</td>' for cell in row)}</tr>" for row in self.rows[:_ROWS])
+        columns = zip(*self.rows, strict=True)
+        kinds = [" class=n" if all(map(_number, column)) and any(column) else "" for column in columns]
+        heads = "".join(f"<th{kind}>{_text(head)}</th>" for head, kind in zip(self.heads, kinds, strict=True))
+        cells = [zip(row, kinds, strict=True) for row in self.rows[:_ROWS]]
+        body = "".join(f"<tr>{''.join(f'<td{kind}>{_text(cell)}</td>' for cell, kind in row)}</tr>" for row in cells)
         more = len(self.rows) - _ROWS
         rest = f'<tr><td colspan="{len(self.heads)}">… and {more:,} more</td></tr>' if more > 0 else ""
         caption = f"<caption>{_text(self.caption)}</caption>" if self.caption else ""
@@ -55,7 +60,7 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """What a result shows of itself.
+    """Contents of a result's card.
 
     Attributes
     ----------
@@ -63,6 +68,8 @@ class Card:
         The kind of result.
     lead
         The result in a sentence or two.
+    warnings
+        Sentences to read before publication, above everything else.
     learns
         What an attacker could learn, a sentence each: the worst case first.
     verdict, good
@@ -86,6 +93,7 @@ class Card:
     grids: tuple[Grid, ...] = ()
     notes: tuple[str, ...] = ()
     learns: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     def text(self) -> str:
         """Return the card in one line."""
@@ -98,7 +106,8 @@ class Card:
         facts = "".join(f"<div><dt>{_text(name)}</dt><dd>{_text(said)}</dd></div>" for name, said in self.facts)
         return (
             f'{_STYLE}<div class="shoal-card"><div class="head">{_text(self.title)}{badge}</div>'
-            f"<p>{_text(self.lead)}</p>{f'<dl>{facts}</dl>' if facts else ''}{self._learns()}"
+            f"<p>{_text(self.lead)}</p>{f'<dl>{facts}</dl>' if facts else ''}"
+            f"{''.join(f'<p class=warn><b>Warning:</b> {_text(one)}</p>' for one in self.warnings)}{self._learns()}"
             f"{''.join(grid.html() for grid in self.grids)}"
             f"{''.join(f'<p class=note>{_text(note)}</p>' for note in self.notes)}</div>"
         )
@@ -124,6 +133,15 @@ class Shown:
 
     def _repr_html_(self) -> str:
         return self._card().html()
+
+
+def _number(text: str) -> bool:
+    """Tell whether a cell holds a figure, a dash for none, or nothing.
+
+    >>> [_number(text) for text in ("1,000", "-2.5 %", "1e-06", "–", "", "k = 5", "holds")]
+    [True, True, True, True, True, False, False]
+    """
+    return re.fullmatch(r"[–—]?|[-−]?[\d,.]+(e[-+]\d+)?( %)?", text) is not None
 
 
 def _text(text: str) -> str:

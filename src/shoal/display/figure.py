@@ -80,8 +80,8 @@ def sizes_figure(sizes: Sequence[tuple[int, int]], line: str) -> Figure:
     axes.set_xlim(low - max(1, 12 - len(counts)) * step / 2, high + max(1, 12 - len(counts)) * step / 2)
     axes.set_ylim(0, max(counts) * 1.12)
     axes.locator_params(axis="y", integer=True)
-    titled(axes, "Sizes of the classes", line)
+    titled(axes, "Class sizes", line)
     dressed(
-        axes, "records of a class" if step == 1 else f"records of a class, {step:,} sizes to a bar", "classes", grid="y"
+        axes, "records in a class" if step == 1 else f"records in a class, {step:,} sizes to a bar", "classes", grid="y"
     )
     return figure

@@ -56,7 +56,7 @@ class AttackRequest:
     receipt: Path | None = None
     only: Sequence[str] = ()
     text: Mapping[str, Any] = field(default_factory=dict)
-    memory: str | int | None = None  #: ceiling; None: what is available
+    memory: str | int | None = None  #: ceiling; None: the available memory
 
     @property
     def places(self) -> list[Any]:
@@ -132,7 +132,7 @@ def _sampled_case(asked: AttackRequest) -> Case:
     original = Table(sample.original, schema, before.dialect)
     released = as_released(Release(sample.released, Schema(()), after.dialect), original)
 
-    def alike(names: Sequence[str]) -> NDArray[np.int64]:
+    def occurring(names: Sequence[str]) -> NDArray[np.int64]:
         return occurrences(sample.released, after.read(names, ROWS), names)
 
     return Case(
@@ -141,7 +141,7 @@ def _sampled_case(asked: AttackRequest) -> Case:
         asked.recipe.to_dict(),
         np.arange(len(released)),
         notes=tuple(notes_in(after.files)),
-        everything=AllRecords(pair.records, pair.originals_in_batches, partial(after.read, rows=ROWS), alike),
+        everything=AllRecords(pair.records, pair.originals_in_batches, partial(after.read, rows=ROWS), occurring),
     )
 
 
@@ -197,8 +197,8 @@ def _refuse_without_quasi(schema: Schema, there: Sequence[str]) -> None:
     quasi = schema.names(Role.QUASI)
     if not set(quasi) & set(there):
         raise DataError(
-            f"attack: the release must have a quasi-identifier of the original, but it has none of {listing(quasi)}. "
-            "Give the release of this table, and of two tables the one with quasi-identifiers first."
+            f"attack: the release must have a quasi-identifier of the original ({listing(quasi)}), got none of them. "
+            "Give the release of this table; of two tables, give the one with quasi-identifiers first."
         )
 
 
@@ -251,7 +251,7 @@ def _read(given: Any, asked: AttackRequest) -> tuple[pa.Table, Dialect | None]:
 
 
 def _text_of(given: Place, asked: AttackRequest) -> Mapping[str, Any]:
-    """Return the settings of a text file; others have none."""
+    """Return the settings of a text file; empty for other formats."""
     return {**asked.recipe.text, **asked.text} if is_textual(first_file(given)) else {}
 
 
@@ -284,7 +284,7 @@ def _matched(original: Table, released: Table, asked: AttackRequest) -> tuple[ND
 
 
 def _moved(original: Table, rows: NDArray[np.int64], released: Table) -> bool | None:
-    """Tell whether columns that should be unchanged hold the same values in another order; None: no column tells."""
+    """Tell whether columns that should be unchanged hold the same values in another order; None: undecided."""
     moved = None
     for name in original.schema.names(*_UNCHANGED):
         if name not in released.data.column_names:

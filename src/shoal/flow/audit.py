@@ -32,6 +32,7 @@ from shoal.memory import ceiling
 from shoal.parameters import unknown
 from shoal.recipe.recipe import Recipe
 from shoal.recipe.requirements import Required, refuse_without_population, resolve
+from shoal.schema.cell_summary import CellSummary
 from shoal.scratch import scratch_folder
 from shoal.types import Audit, Dialect, Finding, Kind, Reference, Release, Role, Schema
 
@@ -89,7 +90,7 @@ def audit_file(
     """Audit a file, or a folder of files, as it is: quasi-identifiers are compared as written, other cells are parsed.
 
     A table that is too large for the memory is audited in parts on disk. `memory` is the ceiling, such as ``2GB``;
-    without one it is what is available. `population` is a place or a frame; then the table must fit into memory.
+    without one it is the available memory. `population` is a place or a frame; then the table must fit into memory.
     """
     limit = ceiling(memory)
     refuse_without_population("Audit", resolve("Audit", asked.require), given=population is not None)
@@ -120,7 +121,24 @@ def _audit_parts(files: Batches, asked: Asked, memory: int, scratch: Path) -> Au
         return _audit(data, files.dialect, (), asked)
     refuse_unmergeable(resolve("Audit", asked.require))
     parts = split(files, wanted, parts=count, memory=memory, scratch=scratch)
-    return audit_in_parts(parts, files.arrow, files.dialect, asked)
+    try:
+        return audit_in_parts(parts, files.arrow, files.dialect, asked)
+    except DataError:  # it may be about the rows of a part
+        _refuse_unreadable_weights(files, recipe)
+        raise
+
+
+def _refuse_unreadable_weights(files: Batches, recipe: Recipe) -> None:
+    """Refuse text files with weights that are not numbers, with the rows of the table."""
+    dialect = files.dialect
+    if dialect is None:
+        return
+    for name in recipe.columns(Role.WEIGHT):
+        summary = CellSummary()
+        for table in files.read([name]):
+            summary = summary.merged(CellSummary.of(table.column(name), Kind.CONTINUOUS, dialect))
+        if not summary.readable:
+            raise DataError(summary.refusal(name, Kind.CONTINUOUS, dialect))
 
 
 def audit_in_parts(parts: InParts, arrow: pa.Schema, dialect: Dialect | None, asked: Asked) -> Audit:

@@ -33,8 +33,10 @@ from shoal.flow.stages.measure import (
     read_measures,
     with_advice,
     with_attacks,
+    without_pairs,
 )
 from shoal.flow.stages.read import is_textual, listed, schema_for
+from shoal.flow.stages.recode import recode_columns
 from shoal.flow.stages.three_tables import attacked_tables, rows_outside, shared_records
 from shoal.flow.stages.values import categories, only_rows, people_in, strata_of
 from shoal.locations import Place
@@ -77,7 +79,7 @@ def places_by_key(original: Table, masked: Table, key: str) -> NDArray[np.int64]
     strange = int((~np.isin(codes[n:], codes[:n])).sum())
     if strange:
         faults.append(
-            f"Column {key!r}: every masked record must be in the original, {strange:,} of {len(masked):,} are not. "
+            f"Column {key!r}: every masked record must be in the original; {strange:,} of {len(masked):,} are not. "
             f"Give the file that was masked and its masked version."
         )
     raise_all(DataError, faults)
@@ -115,8 +117,8 @@ class Compared:
     def __post_init__(self) -> None:
         if self.synthetic and (self.key is not None or self.receipt is not None):
             raise ParameterError(
-                "Compare: synthetic rows correspond to no original row, so that neither a key nor a receipt must be "
-                "given. Leave them out, or leave out --synthetic."
+                "Compare: key and receipt cannot be given with synthetic data, because its rows do not correspond to "
+                "original rows. Leave them out, or leave out --synthetic."
             )
         if self.key is not None and self.receipt is not None:
             raise ParameterError(
@@ -178,6 +180,9 @@ class Compared:
         if self.recipe is None:
             return table
         whole = replace(table, schema=schema_for(table.data, self.recipe, table.dialect))
+        if self.recipe.suppress:  # recoded values decide who would cost the most
+            here = whole.schema.names()
+            whole = recode_columns(whole, {name: how for name, how in self.recipe.recode.items() if name in here})
         return only_rows(table, kept_rows(whole, self.recipe).rows)
 
     @cached_property
@@ -280,16 +285,26 @@ def _all_there(masked: pa.Table, schema: Schema, unread: tuple[str, ...] = ()) -
 def _compare(original: Table, masked: Table, control: Table | None, asked: Compared) -> Readings:
     """Measure the masked values on the scale of the original; a missing value counts as a value."""
     if control is None and not asked.synthetic:
-        found = read_measures(_comparison(original, masked, asked), asked.measures)
-        return _with_note(with_advice(found, asked.measures), _order_of(original, masked, asked))
+        return with_advice(_measured(original, masked, asked), asked.measures)
     who = _members(original, masked, control, asked)
     attacking = [one for one in asked.measures if isinstance(one, ControlledMeasure)]
     three = attacked_tables(who.table, masked, control, asked.confidential, missing=asked.missing, seed=asked.seed)
     if not who.in_rows:
         return _with_note(read_attacks(three, asked.measures), who.note)
-    found = read_measures(_comparison(who.original, masked, asked), asked.measures)
-    found = with_attacks(found, read_attacks(three, attacking))
-    return _with_note(found, "; ".join(filter(None, (who.note, _order_of(who.original, masked, asked)))))
+    found = with_attacks(_measured(who.original, masked, asked), read_attacks(three, attacking))
+    return _with_note(found, who.note)
+
+
+def _measured(original: Table, masked: Table, asked: Compared) -> Readings:
+    """Measure row by row; if the rows seem to be shuffled, only what does not depend on their order."""
+    found = read_measures(_comparison(original, masked, asked), asked.measures)
+    note = _order_of(original, masked, asked)
+    return _unpaired(found, asked, note) if note else found
+
+
+def _unpaired(found: Readings, asked: Compared, note: str) -> Readings:
+    """Return what does not depend on the order of rows; nothing if people are counted, whose rows are unknown."""
+    return without_pairs(found, asked.measures if asked.people is None else (), note)
 
 
 def _order_of(original: Table, masked: Table, asked: Compared) -> str:
@@ -341,7 +356,7 @@ def _refuse_unfit(control: Table, schema: Schema, asked: Compared) -> None:
     needed = (*schema.names(Role.QUASI), *asked.confidential)
     raise_all(SchemaError, [unknown("Compare, control", "column", name, there) for name in needed if name not in there])
     if not len(control):
-        raise DataError("Compare: the control table must hold records, it has none. Give another file.")
+        raise DataError("Compare: the control table must have records, got an empty one. Give another file.")
 
 
 _PARTS = (
@@ -392,14 +407,16 @@ def _compare_large(original: Place, masked: Place, asked: Compared, text: Mappin
     with TemporaryDirectory(prefix="shoal-") as scratch:
         exact = exact_losses(pair, schema, asked.missing, Path(scratch))
     own, shown = (replace(one, data=data) for one, data in zip(tables, sample[:2], strict=True))
-    comparison = _comparison(own, shown, replace(asked, receipt=None))
+    matched = None if asked.recipe is None else asked.recipe.override(suppress=0)  # the sample holds released records
+    comparison = _comparison(own, shown, replace(asked, receipt=None, recipe=matched))
     found = with_advice(read_measures(comparison, asked.measures), asked.measures)
     whole = replace(comparison, numbers={})  # those are of the sample
     whole.cache.update(exact._asdict())
     losses = read_measures(whole, [one for one in asked.measures if one.name() in _EXACT])
     of_all = {one.name: one for one in losses.readings}
     readings = tuple(of_all.get(one.name, one) for one in of_sample(found).readings)
-    return _with_note(Readings(readings, sample.size.stated), _order_note(moved))
+    made = Readings(readings, sample.size.stated)
+    return _unpaired(made, asked, _order_note(moved)) if moved else made
 
 
 _EXACT = ("sse", "il_sse")  # measures whose sums over all records are known
@@ -450,6 +467,7 @@ def _comparison(original: Table, masked: Table, asked: Compared) -> Comparison:
         seed=asked.seed,
         sampling=weights_in(original),
         people=_people(original, asked),
+        pseudonyms=asked.recipe is not None and asked.recipe.pseudonym in masked.data.column_names,
     )
 
 
@@ -480,8 +498,8 @@ def _order_note(moved: Sequence[str]) -> str:
     if not moved:
         return ""
     return (
-        f"the rows seem to be in another order than in the original, because {moved[0]} has the same values in both. "
-        "Give the receipt of the run (--receipt), or a key that both tables have (--key)"
+        f"the rows seem to be in another order than in the original: {moved[0]} has the same values in other "
+        "rows. Give the receipt of the run (--receipt), or a key that both tables have (--key)"
     )
 
 

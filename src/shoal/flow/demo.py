@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from shoal.errors import EngineError, ParameterError
 from shoal.flow.audit import Asked, audit_frame
-from shoal.flow.protect.protect import Protected, protect_file
+from shoal.flow.protect.protect import protect_file
+from shoal.flow.protect.protected import Protected
 from shoal.flow.stages.write import write_table, write_text
 from shoal.locations import Place
 from shoal.parameters import Checked, Param
@@ -116,7 +117,7 @@ def _refuse(folder: Path, files: tuple[Path, ...], *, force: bool) -> None:
         raise EngineError(f"demo: {folder} cannot be made a folder ({error.strerror}). Name another.") from None
     for path in files:
         if path.exists() and not force:
-            raise ParameterError(f"{path}: exists already; give --force to replace it, or another folder.")
+            raise ParameterError(f"{path}: already exists; give --force to replace it, or another folder.")
 
 
 def _strata(whose: pa.Table, recipe: Recipe) -> tuple[Stratum, ...]:

@@ -1,7 +1,7 @@
-"""An original and its release, read in batches: which row is whose, and a sample of whole classes.
+"""An original and its release, read in batches: which rows correspond, and a sample of whole classes.
 
-The rows of each table are read separately. Whether both have the same order is known from sums of digests: one that
-depends on the positions of rows, and one that does not.
+The rows of each table are read separately. Two sums of digests tell whether both have the same order: one that depends
+on the positions of rows, and one that does not.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def complete_in(batches: Batches, recipe: Recipe) -> NDArray[np.int64] | None:
 
 
 class ColumnOrder(NamedTuple):
-    """What a column that should be unchanged tells about the order of rows."""
+    """Evidence about the order of rows from a column that should be unchanged."""
 
     equal: bool  #: both tables have the same values in the same order
     permuted: bool  #: both have the same values

@@ -68,7 +68,7 @@ def few_coordinates(owner: object, points: Points) -> NDArray[np.float64]:
         name, places = max(points.places.items(), key=lambda one: len(one[1]))
         if len(places) > _CATEGORIES:
             raise DataError(
-                f"{type(owner).__name__}: a nominal column may have at most {_CATEGORIES} categories and groups, "
+                f"{type(owner).__name__}: a nominal column may have at most {_CATEGORIES} categories and groups; "
                 f"{name!r} has {len(places):,}. Group its categories, or choose a method such as mdav."
             )
     return points.coordinates
@@ -101,9 +101,9 @@ class Projected(Checked, Partitioner):
     k: Annotated[int, Param("Smallest number of records in a class.", low=2)]
     group: Annotated[
         Literal["none", "correlated", "uncorrelated"],
-        Param("Blocks of attributes that go together, or that do not; in a recipe, use attribute_blocks."),
+        Param("Blocks of correlated or of uncorrelated attributes; in a recipe, use attribute_blocks."),
     ] = "none"
-    block_size: Annotated[int, Param("Most attributes in such a block; in a recipe, use block_size.", low=1)] = 3
+    block_size: Annotated[int, Param("Most attributes in a block; in a recipe, use block_size.", low=1)] = 3
     settled_blocks: tuple[tuple[str, ...], ...] = ()  #: set by `settled` only
 
     @staticmethod

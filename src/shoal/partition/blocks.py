@@ -125,7 +125,7 @@ class Blocks(Checked, Partitioner):
         self, x: NDArray[np.float64] | Coded, people: NDArray[np.int64] | None, labels: NDArray[np.int64]
     ) -> NDArray[np.int64]:
         """Give every class k people, if records have people, and keep equal records in one class, if they must be."""
-        alike = self.whole and not changes(x).all()  # the records are in order of value
+        repeated = self.whole and not changes(x).all()  # the records are in order of value
         if people is None:
-            return keep_equal_together(x, labels, self.k) if alike else labels
+            return keep_equal_together(x, labels, self.k) if repeated else labels
         return with_people(Points(x, subjects=people), labels, self.k, whole=self.whole)

@@ -119,7 +119,7 @@ class LeastError(Checked, Partitioner):
         for name, places in points.places.items():
             if len(places) != 1:
                 raise DataError(
-                    f"LeastError: there must be 1 coordinate for each attribute, {name!r} has {len(places)}. Give it "
+                    f"LeastError: there must be 1 coordinate for each attribute; {name!r} has {len(places)}. Give it "
                     "another role, or choose another method."
                 )
 

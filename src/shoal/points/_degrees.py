@@ -37,34 +37,56 @@ def pair_footings(attributes: Sequence[Attribute], pairs: Sequence[tuple[str, ..
     columns = {one.name: one for one in attributes}
     found: dict[str, Footing] = {}
     for pair in pairs:
-        values = [_degrees(columns[name], *limit) for name, limit in zip(pair, _MOST, strict=True)]
-        (north, high), (east, wide) = (_middle(own, scale) for own in values)
-        cosine = max(math.cos(math.radians(_middle(values[0], "standard")[0])), _LEAST_COSINE)
-        unit = 1.0 if scale == "none" else math.hypot(high, cosine * wide)
-        found[pair[0]] = Footing(north, unit, 0)
-        found[pair[1]] = Footing(east, unit / cosine, 0)
+        values = [degrees_in(columns[name], at) for at, name in enumerate(pair)]
+        for at, (name, own) in enumerate(zip(pair, values, strict=True)):
+            refuse_other_degrees(name, at, beyond(own, at), len(own))
+        ends = [(float(own.min()), float(own.max())) for own in values]
+        found |= footings_of_pair(pair, scale, ends, [standard(own) for own in values])
     return found
 
 
-def _middle(values: NDArray[np.float64], scale: str) -> tuple[float, float]:
+def footings_of_pair(
+    pair: Sequence[str], scale: str, ends: Sequence[tuple[float, float]], standards: Sequence[Footing]
+) -> dict[str, Footing]:
+    """Return the scaling of latitude and longitude, from their smallest and largest values and their deviations."""
+    (north, high), (east, wide) = (_middle(*own, scale) for own in zip(ends, standards, strict=True))
+    latitude = _middle(ends[0], standards[0], "standard")[0]
+    cosine = max(math.cos(math.radians(latitude)), _LEAST_COSINE)
+    unit = 1.0 if scale == "none" else math.hypot(high, cosine * wide)
+    return {pair[0]: Footing(north, unit, 0), pair[1]: Footing(east, unit / cosine, 0)}
+
+
+def _middle(ends: tuple[float, float], own: Footing, scale: str) -> tuple[float, float]:
     """Return where a coordinate begins, and its deviation or its range."""
     if scale == "standard":
-        own = standard(values)
         return math.ldexp(own.location, own.exponent), math.ldexp(own.spread, own.exponent)
-    return (0.0, 1.0) if scale == "none" else (float(values.min()), float(values.max()) - float(values.min()))
+    return (0.0, 1.0) if scale == "none" else (ends[0], ends[1] - ends[0])
 
 
-def _degrees(attribute: Attribute, what: str, most: float) -> NDArray[np.float64]:
-    """Return the values that are present, and refuse those that are no degrees."""
+def degrees_in(attribute: Attribute, at: int) -> NDArray[np.float64]:
+    """Return the values that are present, and refuse those that are not degrees.
+
+    `at` is 0 for a latitude and 1 for a longitude.
+    """
     inner = attribute.inner if isinstance(attribute, Missing) else attribute
     if not isinstance(inner, Numeric):
         raise SchemaError(
-            f"Column {attribute.name!r}: a {what} must be a number in degrees. Declare its kind continuous, or remove "
-            f"it from coordinates."
-        )
-    if wrong := int((np.abs(inner.values) > most).sum()):
-        raise DataError(
-            f"Column {attribute.name!r}: a {what} must be from −{most:g} to {most:g} degrees, {wrong:,} of "
-            f"{len(inner.values):,} values are not. Correct them, or remove the column from coordinates."
+            f"Column {attribute.name!r}: a {_MOST[at][0]} must be a number in degrees. Declare its kind continuous, or "
+            f"remove it from coordinates."
         )
     return inner.values
+
+
+def beyond(values: NDArray[np.float64], at: int) -> int:
+    """Count values that are not degrees of latitude (`at` = 0) or longitude (1)."""
+    return int((np.abs(values) > _MOST[at][1]).sum())
+
+
+def refuse_other_degrees(name: str, at: int, wrong: int, total: int) -> None:
+    """Refuse a latitude (`at` = 0) or longitude (1) if `wrong` of its values are not degrees."""
+    if wrong:
+        what, most = _MOST[at]
+        raise DataError(
+            f"Column {name!r}: a {what} must be from −{most:g} to {most:g} degrees, {wrong:,} of {total:,} values are "
+            "not. Correct them, or remove the column from coordinates."
+        )

@@ -104,7 +104,7 @@ class Missing:
 def with_missing(
     name: str, cells: pa.ChunkedArray, encode: Callable[[str, pa.ChunkedArray], PlacedAttribute], missing: str
 ) -> PlacedAttribute:
-    """Encode cells of which some may be missing, given the encoder of the values present."""
+    """Encode cells, some of them possibly missing, with the given encoder for the values that are present."""
     return Missing.encode(name, cells, encode, apart=missing == "category") if cells.null_count else encode(name, cells)
 
 

@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.kernels.arithmetic.sums import Grids, grids_for, on_grids, place, times_power, total_on
+from shoal.kernels.runtime.jit import each
 from shoal.types import Footing
 
 _PIECE = 1 << 15  # records
+_MANY = 1 << 20  # records from which threads are worth their start
 
 Column = NDArray[np.float64]
 
@@ -50,7 +52,7 @@ def largest_of(columns: Iterable[Sequence[Column]]) -> tuple[list[float], int]:
 
 
 def grids_of(largest: Sequence[float], count: int) -> list[Grids | None]:
-    """Return the grids on which to add columns of which the largest magnitudes are known; None: zero or infinite."""
+    """Return the grids on which to add columns, given their largest magnitudes; None where it is zero or infinite."""
     return [grids_for(one, count) if 0.0 < one < math.inf else None for one in largest]
 
 
@@ -89,7 +91,14 @@ def standard(values: Column) -> Footing:
 def placed_table(columns: Sequence[Column], footings: Sequence[Footing]) -> Column:
     """Scale columns to coordinates: (n, d), in C order."""
     found = np.empty((len(columns[0]), len(columns)))
-    for rows in pieces(len(found)):
+
+    def place_rows(rows: slice) -> None:
         for j, (values, footing) in enumerate(zip(columns, footings, strict=True)):
             found[rows, j] = place(values[rows], footing.location, footing.spread, footing.exponent)
+
+    if len(found) < _MANY:
+        for rows in pieces(len(found)):
+            place_rows(rows)
+    else:
+        each(place_rows, pieces(len(found)))
     return found

@@ -34,10 +34,10 @@ class Sides(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """What is compared: the original columns, and the masked ones.
+    """Original columns and masked ones, to be compared.
 
     `exact` are the columns that rounding changed, before rounding; None: not known. `footings` are scales of original
-    columns to deviation 1, as far as they are known already.
+    columns to deviation 1, if they are already known.
     """
 
     attributes: Sequence[Attribute]

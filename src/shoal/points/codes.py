@@ -38,9 +38,9 @@ def confidential_of(column: Column, values: pa.ChunkedArray) -> Confidential:
     counts = np.bincount(codes)
     if column.kind is Kind.ORDINAL:
         return Confidential(column.name, codes, counts)
-    numbers = np.empty(len(counts))
-    numbers[codes] = _numbers(values)
-    return Confidential(column.name, codes, counts, values=numbers)
+    rows = np.empty(len(counts), np.int64)
+    rows[codes] = np.arange(len(codes))  # a record with each value
+    return Confidential(column.name, codes, counts, values=_numbers(values.take(pa.array(rows))))
 
 
 def _numbers(values: pa.ChunkedArray) -> NDArray[np.float64]:
@@ -143,7 +143,7 @@ def _leaves(name: str, values: pa.ChunkedArray, taxonomy: Taxonomy) -> Confident
     if strange.any():
         records = int(np.isin(codes, np.flatnonzero(strange)).sum())
         raise DataError(
-            f"Column {name!r}: every value must be in its taxonomy, {int(strange.sum()):,} of {len(found):,} are not, "
+            f"Column {name!r}: every value must be in its taxonomy; {int(strange.sum()):,} of {len(found):,} are not, "
             f"in {records:,} of {len(codes):,} records. Add them to the taxonomy."
         )
     new = np.array([*(number[called(value)] for value in found.to_pylist()), len(leaves)], np.int64)
@@ -235,5 +235,5 @@ def classes_in(columns: list[pa.ChunkedArray]) -> NDArray[np.int64]:
 def _by_first_row(values: Any) -> NDArray[np.int64]:
     """Return a number for each value, in order of first occurrence; a missing one is a value."""
     column = values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([pa.array(values)])
-    coded = pc.dictionary_encode(column, null_encoding="encode").combine_chunks()
-    return np.asarray(coded.indices.to_numpy(), np.int64)
+    chunks = pc.dictionary_encode(column, null_encoding="encode").chunks  # of one dictionary
+    return np.concatenate([np.empty(0, np.int64), *(chunk.indices.to_numpy() for chunk in chunks)])

@@ -33,7 +33,7 @@ class Datetime(Encoder):
 
     @classmethod
     def of(cls, column: Column, cells: pa.ChunkedArray, missing: str, leaves: pa.DataType | None = None) -> Attribute:
-        """Encode a column, of which some values may be missing."""
+        """Encode a column that may have missing values."""
         return with_missing(column.name, cells, cls.encode, missing)
 
     @classmethod
@@ -63,6 +63,8 @@ class Datetime(Encoder):
         return coordinate(elapsed, placed.footings[0])
 
     def _elapsed(self, ticks: NDArray[np.int64]) -> NDArray[np.float64]:
+        if not len(ticks):  # a control without records
+            return np.empty(0)
         origin = int(self.ticks.min())
         if max(abs(int(ticks.max()) - origin), abs(int(ticks.min()) - origin)) < 2**63:
             return np.asarray(ticks - origin, np.float64)

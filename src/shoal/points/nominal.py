@@ -85,7 +85,7 @@ class Nominal(Encoder):
         return int(self.most_central(np.zeros(len(self.codes), np.int64), None)[0])
 
     def coded(self) -> CodedColumn:
-        """Return the categories as codes; a missing value is a category of its own, or put at the most central one."""
+        """Return the categories as codes; a missing value is a separate category, or gets the most central one."""
         return self.beside(())[0]
 
     def beside(self, columns: Sequence[pa.ChunkedArray]) -> tuple[CodedColumn, list[NDArray[np.int32]]]:
@@ -193,7 +193,7 @@ def _known(column: Column, names: list[str], codes: NDArray[np.int64]) -> None:
     if strange.any():
         records = int(np.isin(codes, np.flatnonzero(strange)).sum())
         raise DataError(
-            f"Column {column.name!r}: every value must be in its taxonomy, {int(strange.sum()):,} of {len(names):,} "
+            f"Column {column.name!r}: every value must be in its taxonomy; {int(strange.sum()):,} of {len(names):,} "
             f"are not, in {records:,} of {len(codes):,} records. Add them to the taxonomy."
         )
 

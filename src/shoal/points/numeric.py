@@ -75,7 +75,7 @@ class Numeric(Encoder):
         return self.step_of(self.decimals)
 
     def step_of(self, decimals: NDArray[np.int64]) -> Step | None:
-        """Return the step of a column of this type, of which so many values need 0, 1, … decimals."""
+        """Return the step of a column of this type, given how many values need 0, 1, … decimals."""
         return own_step(decimals, len(decimals)) if pa.types.is_decimal(self.column.type) else own_step(decimals)
 
     @cached_property
@@ -157,7 +157,7 @@ class Numeric(Encoder):
             most = float(np.finfo(kind.to_pandas_dtype()).max)
             return pa.array(np.clip(rounded, -most, most)).cast(kind, safe=False)
         ends, high = np.iinfo(kind.to_pandas_dtype()), float(np.iinfo(kind.to_pandas_dtype()).max)
-        high = float(np.nextafter(high, 0)) if int(high) > ends.max else high  # 2⁶⁴ − 1 is no float, and 2⁶⁴ too large
+        high = float(np.nextafter(high, 0)) if int(high) > ends.max else high  # no float is 2⁶⁴ − 1; 2⁶⁴ is too large
         return pa.array(np.clip(np.rint(rounded), float(ends.min), high).astype(ends.dtype))
 
 
@@ -190,7 +190,7 @@ def finite(name: str, values: NDArray[np.float64]) -> None:
     odd = np.flatnonzero(~np.isfinite(values)).tolist()
     if odd:
         raise DataError(
-            f"Column {name!r}: values must be finite, {len(odd):,} of {len(values):,} are NaN or infinite, "
+            f"Column {name!r}: values must be finite; {len(odd):,} of {len(values):,} are NaN or infinite, "
             f"in {data_rows(odd)}. Correct or remove these rows."
         )
 
@@ -201,6 +201,6 @@ def present(name: str, column: pa.ChunkedArray) -> None:
         flags = pc.is_null(column).combine_chunks().to_numpy(zero_copy_only=False)
         rows = np.flatnonzero(flags).tolist()
         raise DataError(
-            f"Column {name!r}: values must not be missing, {len(rows):,} of {len(column):,} are, "
+            f"Column {name!r}: values must not be missing; {len(rows):,} of {len(column):,} are, "
             f"in {data_rows(rows)}. Fill or remove these rows."
         )

@@ -42,7 +42,7 @@ class Ordinal(Encoder):
 
     @classmethod
     def of(cls, column: Column, cells: pa.ChunkedArray, missing: str, leaves: pa.DataType | None = None) -> Attribute:
-        """Encode a column, of which some values may be missing; with an order, it is released in its own type."""
+        """Encode a column that may have missing values; with an order, it is released in its own type."""
         return with_missing(column.name, cells, partial(cls.encode, leaves=leaves if column.order else None), missing)
 
     @classmethod

@@ -74,7 +74,7 @@ class _CodedPart:
 
     @property
     def _of_missing(self) -> np.int32:
-        """The code of a missing value; 0 if the column has none."""
+        """The code of a missing value; 0 if no value is missing."""
         lacking = getattr(self.attribute, "codes", np.zeros(0)) < 0
         return self.layout.codes[lacking][0] if lacking.any() else np.int32(0)
 

@@ -36,7 +36,8 @@ class BetaLikeness(Checked, ConfidentialModel):
     **Complexity.** O(n log n) for n records, for each attribute.
 
     **Departures.** This is basic β-likeness. The enhanced variant also limits the gain to −ln p: ``over_enhanced``
-    counts the classes in which a value exceeds that limit. It cannot be required.
+    counts the classes in which a value exceeds that limit. It cannot be required. Shares p are those of the release;
+    ARX takes those of the table before records are suppressed.
 
     **What it does not promise.** That values differ in meaning, or that a class lacks no value of the table.
 

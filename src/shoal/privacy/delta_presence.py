@@ -34,8 +34,8 @@ class DeltaPresence(Checked, TableModel):
 
     **Complexity.** O((n + m) log m) for n population records and m combinations of few attributes.
 
-    **Departures.** [NAC07] match generalised values exactly, and have a lower bound as well, which is only reported
-    here. Released values are means, so that the nearest combination matches instead.
+    **Departures.** [NAC07] and ARX match generalised values exactly, and have a lower bound as well, which is only
+    reported here. Released values are means, so that the nearest combination matches instead.
 
     **What it does not promise.** That confidential values are protected, or that an attacker who knows that a person is
     in the sample learns nothing.

@@ -33,8 +33,8 @@ class KMap(Checked, TableModel):
 
     **Complexity.** O((n + m) log m) for n population records and m combinations of few attributes.
 
-    **Departures.** [SWE01] matches generalised values exactly. Released values are means here, so that the nearest
-    combination matches instead.
+    **Departures.** [SWE01] and ARX match generalised values exactly. Released values are means here, so that the
+    nearest combination matches instead. ARX can also estimate the population; here it must be given.
 
     **What it does not promise.** Anything against an attacker who knows that a person is in the sample: that is
     k-anonymity.

@@ -18,11 +18,12 @@ from shoal.types import Finding, Release, TableModel
 
 @dataclass(frozen=True)
 class KSets(Checked, TableModel):
-    """k-anonymity over the sets of combinations of each person (Nergiz, Clifton and Nergiz), audited as written.
+    """k-anonymity over the sets of combinations of each person, audited on the table as it is written.
 
     Where a table shows which records belong to one person, for example by a pseudonym, an attacker who knows several
     combinations of that person can look for all of them at once. A release has k of sets if for every person at least
-    k - 1 others have the same combinations of quasi-identifiers, each in equally many records.
+    k - 1 others have the same combinations of quasi-identifiers, each in equally many records. Read it as: someone who
+    knows all records of a person is left with k people.
 
     Values are compared as in k-anonymity, and people as k-anonymity compares subjects.
 
@@ -31,8 +32,8 @@ class KSets(Checked, TableModel):
 
     **Complexity.** O(n log n) for n records.
 
-    **Departures.** [NCN09] joins several tables of a person; here all records of a person are in one table, and a
-    combination that occurs twice differs from one that occurs once.
+    **Departures.** The idea is that of [NCN09], who extend k-anonymity to several tables of a person. Here all records
+    of a person are in one table, and a combination that occurs twice differs from one that occurs once.
 
     **What it does not promise.** Anything about columns that are released unchanged: a person's values in them are
     linked with each other, too.
@@ -62,14 +63,15 @@ class KSets(Checked, TableModel):
             )
         if release.subjects.null_count:
             raise DataError(
-                f"KSets: every record must have a person, {release.subjects.null_count:,} of {len(release.subjects):,} "
-                "have none. Fill them."
+                f"KSets: every record must name its person; {release.subjects.null_count:,} of "
+                f"{len(release.subjects):,} do not. Fill the missing values."
             )
         classes = classes_of(release, names)
         codes = np.empty(release.data.num_rows, np.int64)
         codes[classes.rows] = np.repeat(np.arange(len(classes.sizes)), classes.sizes)
         people = np.unique(people_of(release).codes, return_inverse=True)[1].reshape(-1)
         sizes = np.bincount(sets_of(people, codes))
+        many = tuple(zip(*(part.tolist() for part in np.unique(sizes, return_counts=True)), strict=True))
         achieved, worst = smallest(sizes)
         note = "; ".join(["counted over sets of combinations", *respelled(release)])
-        return self.finding(names, achieved, self.k, len(sizes), worst, note=note)
+        return self.finding(names, achieved, self.k, len(sizes), worst, note=note, sizes=many)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from shoal.errors import SchemaError, listing
 from shoal.parameters import Checked, Param
-from shoal.privacy.counting.classes import by_first_row, comparable, counted_in, people_of
+from shoal.privacy.counting.classes import by_first_row, comparable, counted_in, numbered, people_of
 from shoal.privacy.counting.numbers import smallest
 from shoal.privacy.k_anonymity import class_sizes
 from shoal.types import Finding, Release, TableModel
@@ -113,7 +113,7 @@ def _named(cells: pa.ChunkedArray, name: str) -> NDArray[np.int64]:
     missing = np.asarray(plain.is_null(nan_is_null=True).to_numpy())
     if pa.types.is_string(plain.type) or pa.types.is_large_string(plain.type):
         missing |= np.asarray(pc.fill_null(pc.equal(pc.utf8_trim_whitespace(plain), ""), True).to_numpy())
-    codes = pc.dictionary_encode(plain, null_encoding="encode").combine_chunks().indices.to_numpy().astype(np.int64)
+    codes = numbered(plain)
     codes[missing] = len(codes) + np.flatnonzero(missing)
     return by_first_row(codes)
 

@@ -61,7 +61,7 @@ def order(_: str, table: Mapping[str, Any]) -> Iterator[str]:
     yield from categories("order", table)
     for name, given in table.items():
         if isinstance(given, (list, tuple)) and not are_values(given):
-            yield f"the order of {name!r} must hold categories only, got a list, a table or nothing among them."
+            yield f"the order of {name!r} must hold categories only, got one that is a list, a table or missing."
 
 
 def are_values(given: Sequence[Any]) -> bool:
@@ -73,7 +73,7 @@ _SECONDS = {"": 1.0, "s": 1.0, "min": 60.0, "h": 3600.0}
 
 
 def seconds_in(given: Any) -> float | None:
-    """Return a time in seconds; None if it is none.
+    """Return a duration in seconds; None if it cannot be read as one.
 
     >>> seconds_in(60), seconds_in("1.5 min"), seconds_in("2h"), seconds_in("soon")
     (60.0, 90.0, 7200.0, None)

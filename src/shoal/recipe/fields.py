@@ -56,7 +56,7 @@ Version = Annotated[int, Param(
     "Version of the recipe format", low=1, example="1", see="[Versions](recipe.md#versions-and-editors)",
 )]
 Exact = Annotated[bool, Param(
-    "Count every spelling as another person; else Ann = ANN", group=COLUMNS, example="true",
+    "Count every spelling as a different person; else Ann = ANN", group=COLUMNS, example="true",
     more="Otherwise Ann, ANN and ' ann' are one person (or group), like 7, 7.0 and 007.",
     see="[Spellings of one person](recipe.md#spellings-of-one-person)",
 )]
@@ -67,19 +67,19 @@ class TextFormat(Checked):
     """Format of a text file, as in `text` of a recipe."""
 
     delimiter: Annotated[str | None, _text(
-        "Delimiter of cells; detected if not given", example='";"', usual="detected",
+        "Delimiter of cells; detected if not given", example='";"', metavar="CHAR", usual="detected",
     )] = None
-    quote: Annotated[str | None, _text("Quote character", example='"\'"', usual='"')] = None
-    encoding: Annotated[str | None, _text("Encoding", example='"cp1252"', usual="UTF-8")] = None
-    decimal: Annotated[str | None, _text("Decimal sign, . or ,", example='","', usual=".")] = None
+    quote: Annotated[str | None, _text("Quote character", example='"\'"', metavar="CHAR", usual='"')] = None
+    encoding: Annotated[str | None, _text("Encoding", example='"cp1252"', metavar="NAME", usual="UTF-8")] = None
+    decimal: Annotated[str | None, _text("Decimal sign, . or ,", example='","', metavar="CHAR", usual=".")] = None
     missing: Annotated[Names | None, _text(
-        "Cells that mean a missing value, like the empty one", example='["NA", "-9"]', metavar=LIST,
+        "Cells that mean a missing value, in addition to empty ones", example='["NA", "-9"]', metavar=LIST,
     )] = None
     datetime: Annotated[str | None, _text(
         "Format of dates, e.g. %d.%m.%Y", example='"%d.%m.%Y"', metavar="FORMAT", usual="ISO 8601",
     )] = None
     thousands: Annotated[str | None, _text(
-        "Thousands separator: . , space or apostrophe", example='"."', usual="none",
+        "Thousands separator: . , space or apostrophe", example='"."', metavar="CHAR", usual="none",
     )] = None
 
 
@@ -126,7 +126,7 @@ class RecipeFields(Settings):
         more="It holds in each confidential column.", see="[t_closeness](models/t_closeness.md)",
     )] = None
     n: Annotated[int | None, Param(
-        "With t: (n,t)-closeness, to n records around a class; weaker", low=1, group=PRIVACY, example="1000",
+        "With t: (n,t)-closeness, weaker: to n records around a class", low=1, group=PRIVACY, example="1000",
         see="[n_t_closeness](models/n_t_closeness.md)",
     )] = None
     require: Annotated[Table, Param(
@@ -139,7 +139,7 @@ class RecipeFields(Settings):
         group=PRIVACY, example='"table"', see="[Attackers](guarantees.md#attackers)",
         more="With `algorithm`, [auto](methods/auto.md) and repairs form classes from quasi-identifiers and then unite "
         "whole classes. With `table`, they may look at the confidential value of each record: less loss, but k is "
-        "counted in the table only. A method that is named runs either way.",
+        "counted in the table only. A method that you name runs either way.",
     )] = "algorithm"
     method: Annotated[str, Param(
         "How classes are formed; see shoal list methods", choices=keys_of("partition"),
@@ -151,9 +151,9 @@ class RecipeFields(Settings):
     )] = "centroid"
     effort: Annotated[str | None, Param(
         "Time to spend on a lower loss: fast, default or best", choices=EFFORTS, short=((None, UNSET),), group=METHOD,
-        example='"best"', metavar="EFFORT", usual="default for auto", see="[Effort](effort.md)",
-        more="Methods that search, such as `auto`, search as long as this says. Classes of another method are refined "
-        "only if it is given.",
+        example='"best"', usual="default for auto", see="[Effort](effort.md)",
+        more="It sets how long methods that search, such as `auto`, do so. Classes of another method are refined only "
+        "if it is given.",
     )] = UNSET
     deadline: Annotated[float | str | None, Param(
         "Stop searching after this time, e.g. 60s or 5min", words="a number of seconds > 0, or a time such as 60s, "
@@ -200,7 +200,7 @@ class RecipeFields(Settings):
     coordinates: Annotated[tuple[Names, ...], Param(
         "Latitude and longitude: one attribute of two dimensions", words="a list of pairs of column names",
         group=METHOD, example='[["lat", "lon"]]', metavar="LATITUDE,LONGITUDE",
-        more="Both have one scale, in which distances mean the same both ways, and together count as one attribute.",
+        more="They share a scale in which distances mean the same in both directions, and count as one attribute.",
         see="[Coordinates](recipe.md#coordinates)",
     )] = ()
     when_missing: Annotated[str, Param(
@@ -210,8 +210,8 @@ class RecipeFields(Settings):
         "category of the taxonomy).",
     )] = "category"
     suppress: Annotated[float, Param(
-        "Largest share of people to drop, those who would cost the most", low=0, high=0.5, group=PRIVACY,
-        example="0.01", metavar="SHARE", usual="0: nobody", see="[Suppression](recipe.md#suppression)",
+        "Drop the costliest people, up to this share, e.g. 0.01", low=0, high=0.5, group=PRIVACY,
+        example="0.01", metavar="SHARE", usual="0, no one", see="[Suppression](recipe.md#suppression)",
         more="Without `subject` or `together` every record is a person. Whole people or groups are dropped, and never "
         "more than this share of the records.",
     )] = 0.0
@@ -223,11 +223,11 @@ class RecipeFields(Settings):
         "Quasi-identifiers to partition on their own, or correlated", choices=BLOCKINGS,
         words="a list of lists of column names, 'correlated' or 'uncorrelated'", group=METHOD,
         example='[["age"], ["income"]]', option="--block", metavar=LIST, usual="one block of all",
-        more="`correlated` forms blocks of quasi-identifiers that go together: less loss. `uncorrelated` puts those "
+        more="`correlated` puts correlated quasi-identifiers into one block: less loss. `uncorrelated` puts those "
         "into different blocks: more real anonymity k′ over all.", see="[Blocks](blocks.md)",
     )] = ()
     block_size: Annotated[int | None, Param(
-        "Most quasi-identifiers in a block that is formed by correlation", low=1, group=METHOD, example="2", usual="3",
+        "Largest block formed by correlation, in quasi-identifiers", low=1, group=METHOD, example="2", usual="3",
         see="[Blocks](blocks.md#blocks-by-correlation)",
     )] = None
     blocks: Annotated[tuple[Names, ...], Param(
@@ -253,7 +253,7 @@ class RecipeFields(Settings):
         group=PRIVACY, example="1.0", metavar="NUMBER", see="[laplace](releases/laplace.md)",
     )] = None
     bounds: Annotated[Mapping[str, Sequence[float]] | str, Param(
-        "Ends of each column's domain for --release laplace", words="a table of columns and their two ends",
+        "Lower and upper limit of a column, for --release laplace", words="a table of columns and their two ends",
         check=contents.ends, group=PRIVACY, example="{ age = [0, 120] }", metavar="A=LOW:HIGH,…",
         more="They must be known without the data. The text 'from the data, which is not private' takes them from the "
         "data.",
@@ -284,7 +284,7 @@ class RecipeFields(Settings):
     )] = "auto"
     reviewed: Annotated[Names, _columns(
         "Columns released unchanged that you have reviewed", '["region"]', group=OUTPUT,
-        more="Reports do not warn of records that only these make unique.",
+        more="Reports do not warn about records that only these make unique.",
         see="[Reviewed columns](recipe.md#reviewed-columns)",
     )] = ()
 # fmt: on

@@ -130,7 +130,7 @@ class Recipe(RecipeFields):
         return refused
 
     def _renamed(self) -> dict[str, list[str]]:
-        """Take values that were given by old names; return those that contradict the new ones, with sentences."""
+        """Accept values given under old names; return those that conflict with new names, with sentences."""
         rest = dict(self.set) if isinstance(self.set, Mapping) else {}
         given = [name for name in _OLD if name in rest]
         own = _parameters_of(self.method) if given and not self.searches else ()

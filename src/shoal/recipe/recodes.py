@@ -20,14 +20,14 @@ _LIMIT = f"{_DATED}, or an ordered category"
 
 @dataclass(frozen=True, kw_only=True)
 class Recode(Checked):
-    """How the values of one column are recoded, whatever the data are.
+    """Rule that recodes the values of one column, independent of the data.
 
     >>> Recode(breaks=(0, 1000, 5000)).limits
     (0, 5000)
     """
 
-    top: Annotated[Limit | None, Param("Values above this limit become it", words=_LIMIT, example="90")] = None
-    bottom: Annotated[Limit | None, Param("Values below this limit become it", words=_LIMIT, example="15")] = None
+    top: Annotated[Limit | None, Param("Upper limit; replaces values above it", words=_LIMIT, example="90")] = None
+    bottom: Annotated[Limit | None, Param("Lower limit; replaces values below it", words=_LIMIT, example="15")] = None
     top_as: Annotated[Limit | None, Param(
         "Value in place of those above the limit, e.g. their known mean", words=_DATED, example="95",
     )] = None  # fmt: skip
@@ -42,10 +42,10 @@ class Recode(Checked):
         example="[0, 1000, 5000]",
     )] = ()  # fmt: skip
     level: Annotated[int | None, Param(
-        "Level of the taxonomy whose groups are released; 1: those of values", low=1, example="1",
+        "Taxonomy level whose groups are released; 1: just above the values", low=1, example="1",
     )] = None  # fmt: skip
     groups: Annotated[Mapping[str, Sequence[Any]], Param(
-        "Ordered categories that become one of them, which names the group", example='{ M = ["S", "M"] }',
+        "Neighbouring categories to merge; one of them names the group", example='{ M = ["S", "M"] }',
     )] = field(default_factory=dict)  # fmt: skip
 
     @property
@@ -137,7 +137,7 @@ def _is_limit(value: Any) -> bool:
 
 
 def moment_of(text: str) -> datetime | None:
-    """Return a date or time in ISO 8601; None if the text is none.
+    """Read a date or time in ISO 8601; None if the text is neither.
 
     >>> moment_of("1940-01-01"), moment_of("soon")
     (datetime.datetime(1940, 1, 1, 0, 0), None)
@@ -157,5 +157,5 @@ def _ascending(ends: list[Any]) -> bool:
         return False
     try:
         return all(a < b for a, b in pairwise(moments))  # type: ignore[operator]
-    except TypeError:  # one has a time zone and the other has none
+    except TypeError:  # only one of the two has a time zone
         return False

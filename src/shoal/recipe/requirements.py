@@ -86,9 +86,9 @@ def resolve(owner: str, require: Mapping[str, Any]) -> list[Required]:
             raise ParameterError(f"{owner}: {key} is required twice. Require it once.")
         if isinstance(level, Mapping):
             if not of_confidential(key):
-                raise ParameterError(f"{owner}: {key} is not about single columns, got some. Give it one level.")
+                raise ParameterError(f"{owner}: {key} does not apply to single columns, got some. Give it one level.")
             if not level:
-                raise ParameterError(f"{owner}: {key} is required of no column. Name some, or give it one level.")
+                raise ParameterError(f"{owner}: {key} is required of no column. Name a column, or give it one level.")
             found += [Required(key, _at(owner, key, own), (str(column),)) for column, own in level.items()]
         else:
             found.append(Required(key, _at(owner, key, level)))

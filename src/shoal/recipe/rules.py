@@ -110,9 +110,9 @@ def _households(recipe: Recipe) -> Iterator[str]:
     if level and recipe.together is None:
         yield "household_level needs together, got none. Name the column of households there."
     if extra := [name for name in level if name not in recipe.quasi]:
-        yield f"household_level must hold quasi-identifiers only, {listing(extra)} is not one. Remove it."
+        yield f"household_level must hold quasi-identifiers only; {listing(extra)} is not one. Remove it."
     if any(0 < len(set(block) & set(level)) < len(block) for block in recipe.listed_blocks):
-        yield "a block must hold attributes of households or of records, one holds both. Separate them."
+        yield "a block must hold attributes of households or of records; one holds both. Separate them."
 
 
 def _strata(recipe: Recipe) -> Iterator[str]:
@@ -129,13 +129,13 @@ def _blocks(recipe: Recipe) -> Iterator[str]:
         return
     inside = [name for block in recipe.listed_blocks for name in block]
     if twice := sorted({name for name in inside if inside.count(name) > 1}):
-        yield f"attribute_blocks must be disjoint, {listing(twice)} is in two. Name it once."
+        yield f"attribute_blocks must be disjoint; {listing(twice)} is in two. Name it once."
     if not all(recipe.listed_blocks):
-        yield "a block must hold at least one quasi-identifier, one holds none."
+        yield "a block must hold at least one quasi-identifier; one is empty. Remove it."
     if lacking := [name for name in recipe.quasi if name not in inside]:
-        yield f"attribute_blocks must hold every quasi-identifier, {listing(lacking)} is missing. Add it."
+        yield f"attribute_blocks must hold every quasi-identifier; {listing(lacking)} is missing. Add it."
     if extra := [name for name in inside if name not in recipe.quasi]:
-        yield f"attribute_blocks must hold quasi-identifiers only, {listing(extra)} is not one. Remove it."
+        yield f"attribute_blocks must hold quasi-identifiers only; {listing(extra)} is not one. Remove it."
 
 
 def _coordinates(recipe: Recipe) -> Iterator[str]:
@@ -146,10 +146,10 @@ def _coordinates(recipe: Recipe) -> Iterator[str]:
     if any(len(pair) != 2 for pair in recipe.coordinates) or len(set(inside)) < len(inside):
         yield "coordinates must hold pairs of a latitude and a longitude, each column once. Correct the pairs."
     if extra := [name for name in inside if name not in recipe.quasi]:
-        yield f"coordinates must hold quasi-identifiers only, {listing(extra)} is not one. Remove it."
+        yield f"coordinates must hold quasi-identifiers only; {listing(extra)} is not one. Remove it."
     apart = [*recipe.listed_blocks, recipe.household_level]
     if any(0 < len(set(pair) & set(block)) < len(pair) for pair in recipe.coordinates for block in apart):
-        yield "the coordinates of a place must be in one block, one block holds only one of them. Put both there."
+        yield "the coordinates of a place must be in the same block; one block holds only one of them. Add the other."
     for what in ("attribute_weights", "resolution"):
         given = [[getattr(recipe, what).get(name) for name in pair] for pair in recipe.coordinates]
         if any(len(set(map(str, pair))) > 1 for pair in given):
@@ -184,7 +184,7 @@ def _noise(recipe: Recipe) -> Iterator[str]:
     for name in NOISE:
         if given[name] and name not in takes:
             yield (
-                f"{name} is for a release that adds noise, {recipe.release} does not. Leave it out, or use release = "
+                f"{name} is for a release that adds noise; {recipe.release} does not. Leave it out, or use release = "
                 "laplace."
             )
     if "epsilon" in takes and not given["epsilon"]:
@@ -196,11 +196,11 @@ def _noise(recipe: Recipe) -> Iterator[str]:
 
 def _noisy_columns(recipe: Recipe) -> Iterator[str]:
     if isinstance(epsilon := recipe.epsilon, dict) and (lacking := [q for q in recipe.quasi if q not in epsilon]):
-        yield f"epsilon must name every quasi-identifier, {listing(lacking)} is missing. Add it."
+        yield f"epsilon must name every quasi-identifier; {listing(lacking)} is missing. Add it."
     for field in ("epsilon", "bounds"):
         named = getattr(recipe, field)
         if isinstance(named, dict) and (extra := [name for name in named if name not in recipe.quasi]):
-            yield f"{field} must name quasi-identifiers only, {listing(extra)} is not one. Remove it."
+            yield f"{field} must name quasi-identifiers only; {listing(extra)} is not one. Remove it."
 
 
 def _digits(recipe: Recipe) -> Iterator[str]:
@@ -213,7 +213,7 @@ def _digits(recipe: Recipe) -> Iterator[str]:
             )
     if recipe.resolution and "resolution" not in _takes(recipe):
         yield (
-            f"resolution is for releases that average, {recipe.release} releases cells as they are. Leave "
+            f"resolution is for releases that average; {recipe.release} releases cells unchanged. Leave "
             f"out resolution, or choose the release centroid."
         )
 
@@ -250,7 +250,7 @@ def _reviewed(recipe: Recipe) -> Iterator[str]:
     for name in dict.fromkeys(recipe.reviewed):
         if why.get(name):
             yield (
-                f"reviewed must hold columns that are released unchanged, {name!r} is not: {why[name]}. Remove "
+                f"reviewed must hold columns that are released unchanged; {name!r} is not: {why[name]}. Remove "
                 f"it from reviewed."
             )
 

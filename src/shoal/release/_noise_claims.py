@@ -39,7 +39,7 @@ def shares(release: Laplace, partition: Partition, limits: Mapping[str, Domain])
         of_blocks = _parted(float(release.epsilon), said, even=False)
     elif release.split == "least":
         raise ParameterError(
-            "Laplace: split = least needs a method that takes the noise into account, this one does not. Choose "
+            "Laplace: split = least needs a method that takes the noise into account; this one does not. Choose "
             "another method, or split = even."
         )
     else:
@@ -78,7 +78,7 @@ def refuse_table(release: Laplace, schema: Schema) -> None:
     others = [name for name in quasi if name not in numeric]
     if others and release.split == "expression1":
         raise ParameterError(
-            f"Laplace: split = expression1 is for numbers, {listing(others)} holds categories, which have no width. "
+            f"Laplace: split = expression1 is for numbers; {listing(others)} holds categories, which have no width. "
             "Use split = even, or give it another role."
         )
     if release.claim == "original" and release.split == "least":
@@ -97,12 +97,12 @@ def _refuse_bounds(release: Laplace, numeric: list[str]) -> None:
         return
     if lacking := [name for name in numeric if name not in release.bounds]:
         raise ParameterError(
-            f"Laplace: bounds must name every numeric quasi-identifier, {listing(lacking)} is missing. Give the ends "
+            f"Laplace: bounds must name every numeric quasi-identifier; {listing(lacking)} is missing. Give the ends "
             "of its domain as known without the data: bounds = {age = [0, 120]}."
         )
     if extra := [name for name in release.bounds if name not in numeric]:
         raise ParameterError(
-            f"Laplace: bounds are for numbers, {listing(extra)} holds categories, whose domain is the taxonomy. "
+            f"Laplace: bounds are for numbers; {listing(extra)} holds categories, whose domain is the taxonomy. "
             "Remove it."
         )
 
@@ -148,7 +148,7 @@ def refuse_missing(table: Table) -> None:
     odd = [name for name in table.schema.names(Role.QUASI) if table.data.column(name).null_count]
     if odd:
         raise DataError(
-            f"Laplace: columns with noise must have no missing values, {listing(odd)} has some. Exclude these "
+            f"Laplace: columns with noise must have no missing values; {listing(odd)} has some. Exclude these "
             "records (when_missing), or fill them first."
         )
 

@@ -93,7 +93,7 @@ class Anatomy(Checked, Releaser):
         refuse_values(self, partition)
         if len(partition.blocks) > 1 or not partition.blocks[0].promised:
             raise ParameterError(
-                "Anatomy: the method must form one partition, into classes of at least k records, this one does not. "
+                "Anatomy: the method must form one partition, into classes of at least k records; this one does not. "
                 "Choose another method, or another release."
             )
         numbers = _by_first_row(partition.labels)

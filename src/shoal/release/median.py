@@ -23,7 +23,7 @@ class Median(ClassValues):
     **Complexity.** O(n log n) for each attribute.
 
     **Departures.** Totals are not kept. In a class of an odd number of records, the value of each attribute is that of
-    one of them; no one can tell of which.
+    one of them; no one can tell which record's.
 
     >>> import pyarrow as pa
     >>> import shoal

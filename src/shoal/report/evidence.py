@@ -109,7 +109,7 @@ class Evidence:
             )
         if values["format"] != FORMAT or isinstance(values["format"], bool):
             raise DataError(
-                f"{owner}: the format of evidence must be {FORMAT}, but is another. Verify it with the version of "
+                f"{owner}: the format of evidence must be {FORMAT}, got another. Verify it with the version of "
                 "shoal that it names, or a newer one."
             )
         _check(owner, "evidence", values, _FIELDS)

@@ -163,7 +163,7 @@ def classes_of(comparison: Comparison) -> NDArray[np.int64]:
 
 
 def advantage(share: float, baseline: float) -> float:
-    """Return the percentage of the wrong guesses of a baseline that are corrected; 0 if there are none.
+    """Return the percentage of the wrong guesses of a baseline that are corrected; 0 without wrong guesses.
 
     >>> advantage(60.0, 20.0), advantage(10.0, 20.0), advantage(100.0, 100.0)
     (50.0, 0.0, 0.0)

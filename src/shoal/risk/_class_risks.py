@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections import Counter
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -42,6 +43,7 @@ class ClassRiskMeasure(Measure):
     """Base of the measures of an attacker who knows all attributes of everyone: a risk for each class, in percent."""
 
     exchangeable: ClassVar[bool] = True
+    unpaired: ClassVar[bool] = True
     whole_table: ClassVar[bool] = True
     unit: ClassVar[str] = "%"
     range: ClassVar[tuple[float, float]] = (0.0, 100.0)
@@ -69,21 +71,43 @@ def class_risks(classes: NDArray[np.int64], people: NDArray[np.int64] | None = N
         most = int(people.max(initial=0)) + 1
         classes = np.unique(classes * most + people) // most
     sizes = np.bincount(classes)
-    sizes = sizes[sizes > 0]
+    return _of_sizes(sizes[sizes > 0])
+
+
+def set_risks(classes: NDArray[np.int64], people: NDArray[np.int64]) -> ClassRisks:
+    """Return the risks of people whose records are seen to be theirs: a class holds those with the same set of classes.
+
+    >>> set_risks(np.array([0, 1, 1, 0, 1, 1]), people=np.array([7, 7, 8, 8, 9, 9]))._asdict()
+    {'highest': 100.0, 'average': 66.66666666666667, 'at_highest': 33.333333333333336, 'unique': 33.333333333333336}
+    """
+    order = np.lexsort((classes, people))
+    own = np.ascontiguousarray(classes[order])
+    begins = np.flatnonzero(np.diff(people[order])) + 1
+    return _of_sizes(np.array(list(Counter(some.tobytes() for some in np.split(own, begins)).values())))
+
+
+def _of_sizes(sizes: NDArray[np.int64]) -> ClassRisks:
+    """Return the risks of the members of classes of some sizes."""
     least, members = int(sizes.min()), int(sizes.sum())
     at = 100.0 * least * int((sizes == least).sum()) / members
     return ClassRisks(100.0 / least, 100.0 * len(sizes) / members, at, at if least == 1 else 0.0)
 
 
 def released_risks(comparison: Comparison) -> ClassRisks:
-    """Return the risks of the masked records that are equal in all attributes."""
-    return class_risks(classes_of(comparison), comparison.people)
+    """Return the risks of the masked records that are equal in all attributes; with pseudonyms, of the people."""
+    return _risks(comparison, classes_of(comparison))
+
+
+def _risks(comparison: Comparison, classes: NDArray[np.int64]) -> ClassRisks:
+    if comparison.pseudonyms and comparison.people is not None:
+        return set_risks(classes, comparison.people)
+    return class_risks(classes, comparison.people)
 
 
 def population_risks(comparison: Comparison) -> ClassRisks:
     """Return the risks of the masked records in the population; `comparison.population` must be given.
 
-    A member's risk is 1 divided by the population records of its combination; it is certain if there is none.
+    A member's risk is 1 divided by the number of population records with its combination, and 100 % if there are 0.
 
     >>> x = np.array([[1.0], [1.0], [4.0]])
     >>> population_risks(Comparison(x, x, ("x",), population=np.array([5, 5, 2])))[:2]
@@ -91,7 +115,7 @@ def population_risks(comparison: Comparison) -> ClassRisks:
     """
     assert comparison.population is not None
     people = np.arange(len(comparison)) if comparison.people is None else comparison.people
-    member = classes_of(comparison) * (int(people.max()) + 1) + people
+    member = _combinations(comparison) * (int(people.max()) + 1) + people
     there = comparison.population[np.unique(member, return_index=True)[1]]
     counts, often = np.unique(np.maximum(there, 1), return_counts=True)  # ascending, so that no order of rows matters
     at = 100.0 * int(often[0]) / len(there)
@@ -99,9 +123,31 @@ def population_risks(comparison: Comparison) -> ClassRisks:
     return ClassRisks(100.0 / int(counts[0]), average, at, at if counts[0] == 1 else 0.0)
 
 
+def average_in_population(comparison: Comparison) -> float:
+    """Return the mean risk, in percent, of the population records that belong to a released combination.
+
+    The mean of 1 divided by the population records of a combination, over these records, is the number of combinations
+    divided by that of the records. A combination that no population record belongs to counts as one with a single
+    record.
+
+    >>> x = np.array([[1.0], [1.0], [4.0]])
+    >>> average_in_population(Comparison(x, x, ("x",), population=np.array([6, 6, 2])))
+    25.0
+    """
+    assert comparison.population is not None
+    own = _combinations(comparison)
+    people = np.maximum(comparison.population[np.unique(own, return_index=True)[1]], 1)
+    return 100.0 * len(people) / int(people.sum())
+
+
+def _combinations(comparison: Comparison) -> NDArray[np.int64]:
+    """Return the combination that the population of each record was counted for: with strata, that of its stratum."""
+    return classes_of(comparison) if comparison.combinations is None else comparison.combinations
+
+
 def original_risks(comparison: Comparison) -> ClassRisks:
-    """Return the risks of the original records that are equal in all attributes."""
-    return class_risks(original_classes(comparison), comparison.people)
+    """Return the risks of the original records that are equal in all attributes; with pseudonyms, of the people."""
+    return _risks(comparison, original_classes(comparison))
 
 
 def original_classes(comparison: Comparison) -> NDArray[np.int64]:

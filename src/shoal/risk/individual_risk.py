@@ -1,4 +1,4 @@
-"""Individual risk: the chance to find a sampled person in the population, by sampling weights, at worst."""
+"""Individual risk: the chance of finding a sampled person in the population, by sampling weights, at worst."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ _TERMS = 60
 class IndividualRisk(Measure):
     """Highest risk of an original record in percent, before anything is changed: the expectation of 1/F.
 
-    A survey is a sample. A record that is unique in it may have many equals in the population, of whom the sampling
-    weights give an estimate: f records of the sample share their values, and the sum of their weights estimates the
-    number F of people who do. The risk of each of these records is the mean of 1/F over the population sizes that are
-    possible, given f (a negative binomial distribution with f successes, and p = f divided by the sum of weights).
+    A survey is a sample. A record that is unique in it may have many equals in the population. Sampling weights
+    estimate how many: if f records of the sample share their values, the sum of their weights estimates the number F of
+    people in the population who share them. The risk of each of these records is the mean of 1/F over the population
+    sizes that are possible, given f (a negative binomial distribution with f successes, and p = f divided by the sum of
+    weights).
 
     Parts are the mean risk and the expected number of people found, which is the sum of all risks. Where households, or
     people with several records, are known: the highest and the mean chance that at least one of their records is found,
@@ -33,7 +34,9 @@ class IndividualRisk(Measure):
 
     **Complexity.** O(n log n) for each attribute.
 
-    **Departures.** Exact for every f. sdcMicro is exact for f ≤ 2 and takes p/(f − (1 − p)) above.
+    **Departures.** Exact for every f, as `indivRisk` of sdcMicro with method "exact". Its `measure_risk` takes
+    p/(f − (1 − p)) for f > 2, which is slightly higher. There, a missing value fits every value; here it is a value of
+    its own. The mean of groups is over groups; `hier_risk` of sdcMicro is over records.
 
     References: [FP04], [TKM15], [BMW19].
 
@@ -46,6 +49,7 @@ class IndividualRisk(Measure):
     """
 
     whole_table: ClassVar[bool] = True
+    unpaired: ClassVar[bool] = True
     unit: ClassVar[str] = "%"
     range: ClassVar[tuple[float, float]] = (0.0, 100.0)
 

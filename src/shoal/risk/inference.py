@@ -26,7 +26,7 @@ class Inference(Checked, Measure, ControlledMeasure):
     correct: 100·(share − baseline)/(100 − baseline), at least 0.
 
     With a control, the attacker guesses from the nearest released records, for members and for people outside the
-    release. The value is the excess, of which the parts give the 95 % interval: see
+    release. The value is the excess; the parts give its 95 % interval: see
     :mod:`shoal.risk.control`.
 
     **Guarantee.** 0 if every class has the distribution of the table. 100 if every class holds one value, and guesses
@@ -47,6 +47,7 @@ class Inference(Checked, Measure, ControlledMeasure):
     100.0
     """
 
+    unpaired: ClassVar[bool] = True
     unit: ClassVar[str] = "%"
     range: ClassVar[tuple[float, float]] = (0.0, 100.0)
     without_control: ClassVar[str] = (
@@ -76,7 +77,7 @@ class Inference(Checked, Measure, ControlledMeasure):
             found = {"share": share, "baseline": baseline, "advantage": advantages[-1]}
             parts += [(f"{column.name}: {what}", value) for what, value in found.items()]
         if not comparison.confidential:
-            notes.append("No column is confidential.")
+            notes.append("no column is confidential.")
         value = max(advantages, default=math.nan)
         names = tuple(column.name for column in comparison.confidential)
         return self.reading(value, names, tuple(parts), " ".join(notes))
@@ -94,7 +95,7 @@ class Inference(Checked, Measure, ControlledMeasure):
             parts += found.parts(name)
             notes.append(f"{name}: {found.told('the guess is right')}")
         if not attacked.confidential:
-            notes.append("No column is confidential.")
+            notes.append("no column is confidential.")
         return self.reading(max(values, default=math.nan), tuple(attacked.confidential), tuple(parts), " ".join(notes))
 
     def _guessed(

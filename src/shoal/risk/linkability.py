@@ -23,8 +23,8 @@ class Linkability(Checked, Measure, ControlledMeasure):
     advantage over it.
 
     With a control, or if rows do not correspond, two owners each know half of the attributes, and join both halves of a
-    person through the nearest released records. The value is then the excess over people outside the release, of which
-    the parts give the 95 % interval: see :mod:`shoal.risk.control`.
+    person through the nearest released records. The value is then the excess over people outside the release; the
+    parts give its 95 % interval: see :mod:`shoal.risk.control`.
 
     **Guarantee.** Equal to the count over all pairs of records, for the records examined. ``linked`` is at most
     ``class found``, and in a release of classes of at least k at most ``class found`` / k.

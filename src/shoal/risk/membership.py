@@ -43,7 +43,7 @@ class Membership(Checked, Measure, ControlledMeasure):
     attacks: Attempts = 2_000
 
     def measure(self, comparison: Comparison) -> Reading:
-        """Return no value: without a control there is nobody to tell members from."""
+        """Return no value: without a control there are no outsiders to compare members with."""
         return self.undefined(
             "it needs a control: leave some people out (protect --holdout 0.1 --holdout-to FILE) and give them as "
             "--control FILE"
@@ -58,6 +58,7 @@ class Membership(Checked, Measure, ControlledMeasure):
         parts: list[tuple[str, float]] = []
         for name, one in found.items():
             parts += [*one.attacks.parts(name), (f"{name}: AUC", one.auc)]
-        notes = [f"{_WORDS[name]}: {one.attacks.told('membership is claimed')}" for name, one in found.items()]
+        told = {name: one.attacks.told("membership is claimed", coin=True) for name, one in found.items()}
+        notes = [f"{_WORDS[name]}: {said}" for name, said in told.items()]
         value = max(one.attacks.value for one in found.values())
         return self.reading(value, attacked.attributes, tuple(parts), " ".join(notes))

@@ -1,4 +1,4 @@
-"""Prosecutor risk: the chance to find someone who is known to be in the table, at worst."""
+"""Prosecutor risk: the chance of finding someone who is known to be in the table, at worst."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ class ProsecutorRisk(ClassRiskMeasure):
     The prosecutor looks for one person, knows that the person is in the table, and knows all compared attributes. The
     risk of a record is 1 divided by the number of records that are equal to it. Parts are the highest and the average
     risk, the share of records whose risk is the highest and of unique ones; and the same of the original, before
-    anything was changed. Where k counts people, people are counted instead of records.
+    anything was changed. Where k counts people, people are counted instead of records; with pseudonyms, those whose
+    records all together have the same combinations.
 
     **Guarantee.** At most 100/k in a release of one block that is k-anonymous in the compared attributes.
 

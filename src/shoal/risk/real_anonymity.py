@@ -35,6 +35,7 @@ class RealAnonymity(Checked, Measure):
 
     short: ClassVar[str] = "k_real"
     exchangeable: ClassVar[bool] = True
+    unpaired: ClassVar[bool] = True
     goal: ClassVar[str] = "high"
     range: ClassVar[tuple[float, float]] = (1.0, math.inf)
 

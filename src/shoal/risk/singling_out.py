@@ -28,8 +28,8 @@ class SinglingOut(Checked, Measure, ControlledMeasure):
     that is unique in some attributes is unique in more.
 
     With a control, or if rows do not correspond, an attacker guesses predicates from the release and checks them on
-    members and on people outside the release. The value is then the excess, of which the parts give the 95 % interval:
-    see :mod:`shoal.risk.control`.
+    members and on people outside the release. The value is then the excess; the parts give its 95 % interval: see
+    :mod:`shoal.risk.control`.
 
     **Guarantee.** Without a control: 0 if and only if the masked table is 2-anonymous in the compared attributes; then
     all parts are 0, too.
@@ -48,6 +48,7 @@ class SinglingOut(Checked, Measure, ControlledMeasure):
     """
 
     exchangeable: ClassVar[bool] = True
+    unpaired: ClassVar[bool] = True
     unit: ClassVar[str] = "%"
     range: ClassVar[tuple[float, float]] = (0.0, 100.0)
     without_control: ClassVar[str] = (

@@ -38,7 +38,8 @@ class Suda(Checked, Measure):
     **Complexity.** O(n) for each set of attributes.
 
     **Departures.** sdcMicro searches sets of all attributes, too. Here a sample unique without a smaller set counts
-    with a score of 1 in DIS-SUDA, which is the same if M = A − 1.
+    with a score of 1 in DIS-SUDA, which is the same if M = A − 1. A missing value is a value of its own; in sdcMicro it
+    makes no record unique.
 
     References: [EMF02], [MHK08], [SE02], [EM03], [BMW19].
 
@@ -49,6 +50,7 @@ class Suda(Checked, Measure):
     """
 
     whole_table: ClassVar[bool] = True
+    unpaired: ClassVar[bool] = True
     unit: ClassVar[str] = "%"
     range: ClassVar[tuple[float, float]] = (0.0, 100.0)
 

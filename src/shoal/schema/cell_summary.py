@@ -1,4 +1,4 @@
-"""Summaries of text cells, from which follows as which type all batches of a column are read."""
+"""Summaries of text cells, which determine the type that all batches of a column are read as."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _ANY = Moments()
 
 @dataclass(frozen=True)
 class CellSummary:
-    """Counts of text cells from which follows whether, and as which type, they are read. Those of batches are merged.
+    """Counts of text cells that determine whether, and as which type, they are read; counts of batches are merged.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class CellSummary:
     odd, others, odd_rows
         How many do not look like values of the kind, how many of these other conventions read, and the first rows.
     impossible, impossible_rows
-        How many look like values but are none, such as 31 February, and the first rows.
+        How many look like values but are not valid ones, such as 31 February, and the first rows.
     digits
         The most digits of a number.
     moments, in_nanoseconds

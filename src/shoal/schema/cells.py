@@ -7,6 +7,7 @@ cell is missing.
 
 from __future__ import annotations
 
+import datetime as dt
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,6 +35,7 @@ _OFFSET = r"(Z|[+-][0-9]{2}:?[0-9]{2})$"
 _ZONED = r"T?[0-9]{2}:.*(Z|[+-][0-9]{2}:?[0-9]{2})$"
 _UNITS = {"s": 19, "ms": 23, "us": 26, "ns": 29}  # by the length of the longest cell
 LOSSLESS_DIGITS = 15
+_TOO_LATE, _CENTURY = dt.datetime(2030, 1, 1), dt.timedelta(days=36_525)  # Arrow reads years as 1969 to 2068
 WORDS = {Kind.INTEGER: "an integer", Kind.CONTINUOUS: "a number", Kind.DATETIME: "a date or time"}
 
 
@@ -88,7 +90,7 @@ def without_missing(cells: pa.ChunkedArray, dialect: Dialect) -> pa.ChunkedArray
 
 
 def with_point(cells: pa.ChunkedArray, dialect: Dialect) -> pa.ChunkedArray:
-    """Return cells with a decimal point and no thousands separators; a cell with another point is no number."""
+    """Return cells with a decimal point and no thousands separators; a cell with another point is not a number."""
     cells = ungrouped(cells, dialect)
     if dialect.decimal == ".":
         return cells
@@ -102,7 +104,7 @@ def fits(cells: pa.ChunkedArray, kind: Kind, dialect: Dialect) -> pa.ChunkedArra
     if kind is Kind.CONTINUOUS:
         return pc.match_substring_regex(with_point(cells, dialect), _NUMBER)
     if kind is Kind.DATETIME and dialect.datetime is not None:
-        read = pc.strptime(cells, format=dialect.datetime, unit="s", error_is_null=True)
+        read = _parsed(cells, dialect.datetime, error_is_null=True)
         again = pc.strftime(read, format=dialect.datetime)  # Arrow reads 30 February as 1 March
         same = pc.fill_null(pc.equal(_bare(again), _bare(cells)), False)
         if "%Y" in dialect.datetime:  # Arrow reads 45 as the year 45
@@ -111,6 +113,15 @@ def fits(cells: pa.ChunkedArray, kind: Kind, dialect: Dialect) -> pa.ChunkedArra
     if kind is Kind.DATETIME:
         return pc.match_substring_regex(cells, _MOMENT)
     return pc.is_valid(cells)
+
+
+def _parsed(cells: pa.ChunkedArray, pattern: str, **options: bool) -> pa.ChunkedArray:
+    """Parse dates in a format, two-digit years as 1930 to 2029: most dates in data about people are past."""
+    read = pc.strptime(cells, format=pattern, unit="s", **options)
+    if not any(year in pattern for year in ("%y", "%x")):
+        return read
+    late = pc.greater_equal(read, pa.scalar(_TOO_LATE, read.type))
+    return pc.if_else(late, pc.subtract(read, pa.scalar(_CENTURY, pa.duration("s"))), read)
 
 
 def _bare(texts: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -125,6 +136,13 @@ def readable(read: pa.ChunkedArray, kind: Kind, dialect: Dialect) -> bool:
     except pa.ArrowInvalid:
         return False
     return True
+
+
+def misfits(cells: pa.ChunkedArray, name: str, kind: Kind, dialect: Dialect) -> str:
+    """Return the sentence about cells that do not read as a kind; empty if all do."""
+    if kind not in WORDS or readable(read := tidy(cells, dialect), kind, dialect):
+        return ""
+    return _misfits(read, name, kind, dialect)
 
 
 def values(cells: pa.ChunkedArray, name: str, kind: Kind, dialect: Dialect) -> pa.ChunkedArray:
@@ -152,14 +170,14 @@ def _cast(read: pa.ChunkedArray, kind: Kind, dialect: Dialect) -> pa.ChunkedArra
     if not _all(fits(read, kind, dialect)):
         raise pa.ArrowInvalid("misfits")
     if dialect.datetime is not None:
-        moments = pc.strptime(read, format=dialect.datetime, unit="s")
+        moments = _parsed(read, dialect.datetime)
         return moments if _has_time(dialect.datetime) else pc.cast(moments, pa.date32())
     return pc.cast(read, moments_in(read).type)
 
 
 @dataclass(frozen=True)
 class Moments:
-    """How dates and times in ISO 8601 are written, from which their type follows. Those of batches are merged."""
+    """Spellings of dates and times in ISO 8601, which determine their type; those of batches are merged."""
 
     days: bool = True  #: all are dates without a time
     zoned: bool = True  #: all have a time zone
@@ -249,18 +267,26 @@ def _misfits(read: pa.ChunkedArray, name: str, kind: Kind, dialect: Dialect) -> 
 
 
 def misfit_sentence(name: str, kind: Kind, count: int, total: int, first: Sequence[int], options: str) -> str:
-    """Return the sentence about `count` of `total` cells that do not read as a kind, of which the first are given.
+    """Return the sentence about `count` of `total` cells that cannot be read as a kind.
 
-    `options` would read most of them; it may be empty.
+    `first` are the first of their rows. `options` would read most of these cells; it may be empty.
     """
     if not count:  # each cell is readable alone, but not all together
         return f"Column {name!r}: mixes times with and without a time zone. Write all of them one way."
     more = f" and {count - len(first):,} more" if count > len(first) else ""
     return (
         f"Column {name!r}: every cell must be {WORDS[kind]}; {count:,} of {total:,} cannot be read as one, "
-        f"in {data_rows(first)}{more}. "
-        + (f"Most can be read with {options}." if options else "Correct it, or give it another role.")
+        f"in {data_rows(first)}{more}. " + (_another_way(options) if options else _remedy(count))
     )
+
+
+def _another_way(options: str) -> str:
+    return f"Most of these can be read with {options}; if the others cannot, write all cells of the column one way."
+
+
+def _remedy(count: int) -> str:
+    cells, them = ("the cell", "it") if count == 1 else ("the cells", "them")
+    return f"Correct {cells}, declare {them} missing (--missing), or give the column another role."
 
 
 def unreadable_rows(read: pa.ChunkedArray, kind: Kind, dialect: Dialect) -> list[int]:

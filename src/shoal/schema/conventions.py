@@ -14,7 +14,6 @@ from shoal.schema.cells import fits, is_text, tidy
 from shoal.schema.thousands import SEPARATORS
 from shoal.types import Column, Dialect, Kind
 
-_TIMES = ("", " %H:%M", " %H:%M:%S")
 #: Formats of dates by the shape of a cell, the likelier first. With points, the day always comes first.
 DATES = {
     r"^[0-9]{1,2}\.[0-9]{1,2}\.[0-9]{4}": ("%d.%m.%Y",),
@@ -26,11 +25,35 @@ DATES = {
     r"^[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}": ("%Y-%m-%d",),  # without leading zeros, or beside another format
     r"^[0-9]{4}/[0-9]{1,2}/[0-9]{1,2}": ("%Y/%m/%d",),
     r"^[0-9]{4}\.[0-9]{1,2}\.[0-9]{1,2}": ("%Y.%m.%d",),
+    r"^[0-9]{1,2}\. [0-9]{1,2}\. [0-9]{4}": ("%d. %m. %Y",),
+    r"^[0-9]{1,2} [A-Za-z]{3,9} [0-9]{4}": ("%d %b %Y", "%d %B %Y"),
+    r"^[0-9]{1,2}-[A-Za-z]{3}-[0-9]{4}": ("%d-%b-%Y",),
+    r"^[0-9]{1,2}-[A-Za-z]{3}-[0-9]{2}": ("%d-%b-%y",),
+    r"^[0-9]{1,2}[A-Za-z]{3}[0-9]{4}": ("%d%b%Y",),
+    r"^[A-Za-z]{3,9} [0-9]{1,2}, [0-9]{4}": ("%b %d, %Y", "%B %d, %Y"),
 }
-_ENDS = {"": "$", " %H:%M": " [0-9]{1,2}:[0-9]{2}$", " %H:%M:%S": " [0-9]{1,2}:[0-9]{2}:[0-9]{2}$"}
-_SIGNS = "".join(SEPARATORS.values())
+_ENDS = {
+    "": "$",
+    " %H:%M": " [0-9]{1,2}:[0-9]{2}$",
+    " %H:%M:%S": " [0-9]{1,2}:[0-9]{2}:[0-9]{2}$",
+    ", %H:%M": ", [0-9]{1,2}:[0-9]{2}$",
+    ", %H:%M:%S": ", [0-9]{1,2}:[0-9]{2}:[0-9]{2}$",
+    " %I:%M %p": " [0-9]{1,2}:[0-9]{2} [AaPp][Mm]$",
+    " %I:%M:%S %p": " [0-9]{1,2}:[0-9]{2}:[0-9]{2} [AaPp][Mm]$",
+}
+_SIGNS, _BLANKS = "".join(SEPARATORS.values()), SEPARATORS[" "]
 _LIKE_A_NUMBER = rf"^[+-]?[0-9][0-9{_SIGNS}]*[{_SIGNS}][0-9]*$|^[+-]?[.,][0-9]+$"
-_LIKE_A_DATE = r"^[0-9]{1,4}[./-][0-9]{1,2}[./-][0-9]{1,4}( [0-9:]+)?$"
+_LIKE_A_DATE = (
+    r"^([0-9]{1,4}[./-] ?[0-9]{1,2}[./-] ?[0-9]{1,4}|[0-9]{1,2}[ -]?[A-Za-z]{3,9}[ -]?[0-9]{2,4}"
+    r"|[A-Za-z]{3,9} [0-9]{1,2}, [0-9]{4})(,? [0-9:]+( [AaPp][Mm])?)?$"
+)
+#: Amounts with a currency, percent or other sign, which no convention reads: ``1.234,50 €``, ``$5``, ``12 %``.
+_MARK = r"(\p{Sc}|[%‰]|[A-Z]{3}|Fr\.|kr|zł)"
+_AMOUNT = rf"[+-]?[0-9][0-9{_SIGNS}]*"
+_MARKED = rf"^([+-]?{_MARK}[{_BLANKS}]?{_AMOUNT}|{_AMOUNT}[{_BLANKS}]?{_MARK})$"
+#: Dates without signs, which are whole numbers as well.
+DIGITS = "%Y%m%d"
+_LIKE_DIGITS = "^(18|19|20)[0-9]{2}(0[1-9]|1[0-2])(0[1-9]|[12][0-9]|3[01])$"
 #: From this share on, cells that a convention reads are taken to be written in it.
 SHARE = 0.5
 _WORDS = {" ": "space", "'": "apostrophe", "\t": "tab"}
@@ -78,7 +101,7 @@ def flags(text: Mapping[str, str | None]) -> str:
 
 
 def quoted(value: str) -> str:
-    """Return a value as it is typed in a shell; one with punctuation has quotes, to be told from the sentence."""
+    """Return a value as it is typed in a shell; punctuation is quoted, to set it apart from the sentence around it."""
     import shlex
 
     return value if re.fullmatch("[A-Za-z0-9_-]+", value) else f"'{value}'" if "'" not in value else shlex.quote(value)
@@ -105,8 +128,41 @@ def count_conventions(read: pa.ChunkedArray, dialect: Dialect) -> Counter[Conven
 
 
 def looks_written(read: pa.ChunkedArray) -> bool:
-    """Tell whether a tidy cell looks like a number with a sign in it, or like a date."""
-    return any(pc.any(pc.match_substring_regex(read, one)).as_py() for one in (_LIKE_A_NUMBER, _LIKE_A_DATE))
+    """Tell whether a tidy cell looks like a number with a sign in or beside it, or like a date."""
+    likely = (_LIKE_A_NUMBER, _LIKE_A_DATE, _LIKE_DIGITS, _MARKED)
+    return any(pc.any(pc.match_substring_regex(read, one)).as_py() for one in likely)
+
+
+def like_dates(read: pa.ChunkedArray) -> bool:
+    """Tell whether most of some tidy cells look like dates, in whatever format.
+
+    >>> import pyarrow as pa
+    >>> [like_dates(pa.chunked_array([[cell]])) for cell in ("74-12-31", "31 Foo 1974", "10.0.0.1", "p7")]
+    [True, True, False, False]
+    """
+    present = len(read) - read.null_count
+    return bool((pc.sum(pc.match_substring_regex(read, _LIKE_A_DATE)).as_py() or 0) >= SHARE * max(present, 1))
+
+
+def marked(read: pa.ChunkedArray) -> bool:
+    """Tell whether most of some tidy cells are amounts with a sign that no convention reads.
+
+    >>> import pyarrow as pa
+    >>> [marked(pa.chunked_array([[cell]])) for cell in ("1.234,50 €", "$5", "12 %", "A12", "7", "1.234,50")]
+    [True, True, True, False, False, False]
+    """
+    return bool((pc.sum(pc.match_substring_regex(read, _MARKED)).as_py() or 0) >= SHARE * max(len(read), 1))
+
+
+def all_digits(read: pa.ChunkedArray, dialect: Dialect) -> bool:
+    """Tell whether all of some tidy cells are dates without signs, since 1800.
+
+    >>> import pyarrow as pa
+    >>> [all_digits(pa.chunked_array([["20240131", end]]), Dialect()) for end in ("19991231", "19991232", "7")]
+    [True, False, False]
+    """
+    like = pc.all(pc.match_substring_regex(read, _LIKE_DIGITS)).as_py()
+    return bool(like and pc.all(fits(read, Kind.DATETIME, replace(dialect, datetime=DIGITS))).as_py())
 
 
 def dates_in(cells: pa.ChunkedArray) -> Iterator[Convention]:
@@ -114,13 +170,13 @@ def dates_in(cells: pa.ChunkedArray) -> Iterator[Convention]:
     for shape, formats in DATES.items():
         if not pc.any(pc.match_substring_regex(cells, shape)).as_py():
             continue
-        for time in _TIMES:
-            if pc.any(pc.match_substring_regex(cells, shape + _ENDS[time])).as_py():
+        for time, end in _ENDS.items():
+            if pc.any(pc.match_substring_regex(cells, shape + end)).as_py():
                 yield from (Convention(datetime=one + time) for one in formats)
 
 
 def likely(counts: Mapping[Convention, int], enough: float) -> list[Convention]:
-    """Return the conventions that read the most cells and at least so many: one, or two that read other values.
+    """Return the conventions that read the most cells, at least `enough`: one, or two that read different values.
 
     >>> from shoal.types import Dialect
     >>> import pyarrow as pa
@@ -137,6 +193,8 @@ def likely(counts: Mapping[Convention, int], enough: float) -> list[Convention]:
 
 def _differs(one: Convention, other: Convention) -> bool:
     """Tell whether two conventions that read the same cells read other values."""
+    if one.datetime is not None and other.datetime is not None:  # May is both a full and a short name
+        return one.datetime.replace("%B", "%b") != other.datetime.replace("%B", "%b")
     if one.datetime != other.datetime:
         return True
     pairs = ((one, other), (other, one))

@@ -32,9 +32,9 @@ def coordinate_pairs(columns: Sequence[Seen]) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     for north in norths:
         rest = without_words(north.name, "latitude")
-        alike = [one.name for one in easts if without_words(one.name, "longitude") == rest and one.name != north.name]
-        if len(alike) == 1 and not any(alike[0] in pair for pair in found):
-            found.append((north.name, alike[0]))
+        match = [one.name for one in easts if without_words(one.name, "longitude") == rest and one.name != north.name]
+        if len(match) == 1 and not any(match[0] in pair for pair in found):
+            found.append((north.name, match[0]))
     return found
 
 

@@ -16,10 +16,14 @@ MANY = 1000
 #: Reasons for a column that identifies households.
 HOUSEHOLDS = ("named like a household", "labelled like a household", "its values repeat like those of a household")
 #: Reason for a column of free text.
-FREE_TEXT = "free text, which can name people: long, mostly different, several words each"
+FREE_TEXT = "free text, which can name people: long, many different, several words each"
 #: Reason why amounts that all differ count as known: they may be looked up.
 AMOUNTS = "amounts that all differ make every record unique"
-_SEVERAL, _LONG = 3, 20  # words and characters of free text, on average
+#: Ends of the reasons for texts that are removed; the second if others may know them.
+DIFFER = "all values differ"
+GROUP = "group them to release it"
+_SEVERAL, _LONG = 3, 20  # words and characters of free text, on average of its different values
+_OWN = 0.2  # share of records with a text of their own, from which on it is free text
 _NUMBERS = (Kind.CONTINUOUS, Kind.INTEGER)
 _OF_SOMEBODY = ("quasi", "confidential", "weight")  # a household's income is not a household
 
@@ -40,6 +44,7 @@ class Seen:
     label: str = ""  #: its label in the file
     words: float = 0.0  #: mean number of words of a text
     length: float = 0.0  #: mean number of characters of a text
+    once: int = 0  #: number of values that only one record has
     low: float = float("nan")  #: smallest number
     high: float = float("nan")  #: largest number
     whole: bool = False  #: whether all numbers are whole, though its kind may be continuous, as in SPSS files
@@ -61,9 +66,11 @@ class Seen:
 
     @property
     def free_text(self) -> bool:
-        """Tell whether its values are long texts, most of them different."""
-        mostly = self.distinct > 1 and 2 * self.distinct > self.present
-        return self.kind is Kind.NOMINAL and mostly and self.words >= _SEVERAL and self.length >= _LONG
+        """Tell whether its values are long texts, and many differ: often one such as "no comment" is frequent."""
+        if self.kind is not Kind.NOMINAL or self.distinct < 2 or self.words < _SEVERAL or self.length < _LONG:
+            return False
+        own = self.once >= _OWN * self.present and self.like("quasi") is None  # occupations have long names
+        return own or 2 * self.distinct > self.present
 
     def like(self, topic: str) -> str | None:
         """Say in words what the name suggests, or else the label; None if they suggest nothing of a topic.
@@ -125,7 +132,9 @@ def _identifier(seen: Seen, _: int) -> tuple[Role, str] | None:
     if seen.free_text:
         return Role.IDENTIFIER, FREE_TEXT
     if seen.kind is Kind.NOMINAL and seen.apart:
-        return Role.IDENTIFIER, "all values differ" if seen.distinct == seen.present else "nearly all values differ"
+        differ = DIFFER if seen.distinct == seen.present else f"nearly {DIFFER}"
+        known = seen.like("quasi") or seen.like("confidential")
+        return Role.IDENTIFIER, f"{known}, but {differ}: {GROUP}" if known else differ
     return None
 
 

@@ -125,6 +125,8 @@ class CellCounts:
     def kind(self) -> Kind:
         """The kind that follows from these counts."""
         enough = NUMERIC_SHARE * self.present
+        if enough and self.dates == self.numbers == self.present:  # dates without signs
+            return Kind.DATETIME
         if enough and self.numbers >= enough and not self.codes:
             return Kind.INTEGER if self.whole else Kind.CONTINUOUS
         return Kind.DATETIME if enough and self.dates >= enough else Kind.NOMINAL

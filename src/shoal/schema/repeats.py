@@ -21,7 +21,7 @@ _FEW = 20  # values of a key, at least
 
 @dataclass(frozen=True, slots=True)
 class Repeats:
-    """How the values of a key repeat, and what that suggests."""
+    """Repetition of the values of a key, and the role that it suggests."""
 
     name: str
     distinct: int
@@ -31,7 +31,7 @@ class Repeats:
 
     @property
     def sentence(self) -> str:
-        """What was seen, and what it suggests.
+        """The observation, and the role that it suggests.
 
         >>> print(Repeats("v2", 40, 2.5, None, ()).sentence)
         Column 'v2': its 40 values have 2.5 records each on average, and no column such as sex or birth tells whether a value is a household or a person. It is removed; if it is a household, name it as together, if it is a person, as subject.

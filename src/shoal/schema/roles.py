@@ -51,7 +51,7 @@ def schema_from(
     taxonomies: Mapping[str, Mapping[str, Any] | str] | None = None,
     orders: Mapping[str, Sequence[str]] | None = None,
 ) -> Schema:
-    """Return the schema of columns of which only the types are at hand.
+    """Return the schema of columns from their types alone.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ def in_order(column: Column, cells: pa.ChunkedArray) -> pa.ChunkedArray:
     places = pa.array(ranks, pa.int32()).take(encoded.indices)
     if None in ranks:
         raise DataError(
-            f"Column {column.name!r}: every value must be in its order, {ranks.count(None):,} of {len(ranks):,} are "
+            f"Column {column.name!r}: every value must be in its order; {ranks.count(None):,} of {len(ranks):,} are "
             f"not, in {places.null_count - plain.null_count:,} of {len(plain):,} records. Add them to the order."
         )
     names = pa.array(column.order, pa.string())

@@ -8,7 +8,7 @@ import unicodedata
 from functools import cache
 from importlib.resources import files
 
-_ALONE = 5  # a word of up to so many letters must be a separate word
+_ALONE = 5  # words of up to this many letters must be separate words in a name
 _ENDS = ("id", "name", "nummer", "number")
 _BY_CHANCE = ("number", "nummer", "unpaid", "prepaid", "invalid", "hybrid")
 

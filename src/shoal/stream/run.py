@@ -78,7 +78,7 @@ class Telling:
         """Ignore progress: the total is unknown."""
 
     def finished(self, text: str) -> None:
-        """Ignore finished parts: a stream has none."""
+        """Ignore finished parts: a stream has no parts."""
 
 
 def run_stream(

@@ -1,4 +1,4 @@
-"""Attacks on a release: the case that an attacker has, and the attempt that comes of it."""
+"""Attacks on a release: the case that an attacker works on, and the outcome of an attempt."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Attempt:
 
     @property
     def succeeded(self) -> bool:
-        """Whether the attacker learns more than by guessing."""
+        """Whether the attacker learns more than guessing would."""
         return self.verdict == SUCCEEDED
 
     def to_dict(self) -> dict[str, Any]:
@@ -158,7 +158,7 @@ class AllRecords(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """What an attack has to work with: the original, against which a guess is checked, and what was released.
+    """Material of an attack: the original, against which guesses are checked, and everything that was released.
 
     Text cells are parsed: numbers and dates are Arrow's numbers and dates, by the kind of their column.
 
@@ -169,13 +169,13 @@ class Case:
     released
         The released tables as they were read back from their files: one, or two that share a class column.
     recipe
-        The fields of the recipe as far as they are known, as plain values.
+        The known fields of the recipe, as plain values.
     rows
         For each released row the number of its row in the original, from 0; None: not known.
     why_no_rows
         If `rows` is None: the reason, as a sentence.
     earlier
-        An earlier release of the same people; None: there is none.
+        An earlier release of the same people, if one was given.
     earlier_rows
         For each of its rows the number of its row in the original; None: not known.
     evidence
@@ -222,7 +222,7 @@ class Case:
 
     @property
     def weight(self) -> str | None:
-        """The released column of weights; None: there is none."""
+        """The released column of weights; None if no weights are released."""
         names = self.original.schema.names(Role.WEIGHT)
         return next((name for name in names if name in self.table.data.column_names), None)
 

@@ -30,7 +30,7 @@ class Attacked:
     ----------
     members, released, control
         Attributes that the attacker knows, shapes (n, d), (r, d) and (c, d): numbers standardised by the members' mean
-        and deviation, and categories. The control has no record if there is none.
+        and deviation, and categories. Without a control table, `control` has no rows.
     owners
         For each coordinate or column of codes the attribute it belongs to.
     values

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from shoal.types.table import Schema
     from shoal.types.verification import Verification
 
-_MEASURES = "Command shoal list measures says what each measure is."
+_MEASURES = "Each measure is explained by: shoal list measures."
 _READ = (
     "Loss is the share of the variation of the quasi-identifiers that is lost, risk the share of records that an "
     "attacker links correctly by distance: less is better for both."
@@ -39,7 +39,7 @@ def audit_card(audit: Audit) -> Card:
         *verdict_of(audit),
         facts=(("records", f"{audit.records:,}"), ("classes", f"{classes:,}"), ("k", f"{k:,g}")),
         grids=(findings_grid(audit.findings),),
-        notes=audit.warnings,
+        warnings=audit.warnings,
         learns=sentences_of(audit, spell=short),
     )
 
@@ -79,10 +79,9 @@ def readings_card(readings: Readings) -> Card:
     known = [one for one in readings.readings if not math.isnan(one.value)]
     shown = ", ".join(f"{one.name} {figure(one.value, one.unit)}" for one in known[:_FEW])
     rest = f" and {len(known) - _FEW} more" if len(known) > _FEW else ""
-    notes = [f"{one.name}: {one.note.rstrip('.')}." for one in readings.readings if one.note]
     sample = () if readings.sample is None else (readings.sample.sentence,)
-    lead = f"{shown}{rest}." if known else "no measure was read."
-    return Card("Readings", lead, grids=(readings_grid(known),), notes=(*notes, *sample, _MEASURES))
+    lead = f"{shown}{rest}." if known else "nothing was measured."
+    return Card("Readings", lead, grids=(readings_grid(known),), notes=(*readings.remarks, *sample, _MEASURES))
 
 
 def readings_grid(readings: Iterable[Reading]) -> Grid:
@@ -163,7 +162,7 @@ def inspection_card(seen: Inspection) -> Card:
         (short(one.name), one.role.value, one.kind.value, f"{one.distinct:,}", f"{one.missing:,}", one.reason)
         for one in seen.columns
     ]
-    alone = f"{unique:,} are unique by {named(quasi)}." if quasi else "no column looks like a quasi-identifier."
+    alone = f"{unique:,} are unique on {named(quasi)}." if quasi else "no column looks like a quasi-identifier."
     return Card(
         "Inspection",
         f"{counted(seen.records, 'record')}, {counted(len(seen.columns), 'column')}; {alone}",
@@ -175,6 +174,7 @@ def inspection_card(seen: Inspection) -> Card:
             *seen.notes,
             "The starter recipe is in .recipe.",
         ),
+        warnings=tuple(filter(None, (seen.unchanged.warning,))),
     )
 
 
@@ -196,9 +196,11 @@ def verification_card(found: Verification) -> Card:
     rows = [(one.claim, one.verdict.value, one.why) for one in found.checks]
     many = len(found.failed)
     lead = f"{many} of {counted(len(found.checks), 'claim')} {'does' if many == 1 else 'do'} not hold." if many else ""
+    promised = found.promise.partition(": ")[2].rstrip(".")
+    held = f"everything that can be checked holds{'' if found.holds else ', but not everything is verified'}."
     return Card(
         "Verification",
-        f"{short(found.output)}: {lead or found.promise}",
+        f"{short(found.output)}{f': {lead}' if many else f' promises {promised}; {held}'}",
         *(("holds", True) if found.holds else ("does not hold" if many else "not verified", False)),
         grids=(Grid("", ("Claim", "Verdict", "Why"), tuple(rows)),),
     )

@@ -26,7 +26,9 @@ def sentences_of(audit: Audit, *, where: bool = True, spell: Callable[[str], str
     that differ only in which member of a class a row belongs to have the same sentences.
     """
     shown = audit if spell is str else _spelled(audit, spell)
-    said = (_identity(shown, where=where), *_in_population(shown), *_values(shown))
+    person = _person(shown, where=where)
+    lead = "From one record alone" if person else "Worst case"
+    said = (person, _identity(shown, lead, where=where), *_in_population(shown), *_values(shown))
     return tuple(sentence for sentence in said if sentence)
 
 
@@ -69,7 +71,25 @@ def share(part: float, whole: float) -> str:
     return f"{shown} %"
 
 
-def _identity(audit: Audit, *, where: bool) -> str:
+def _person(audit: Audit, *, where: bool) -> str:
+    """Say how likely the attacker finds a person by all records at once, if the release links them; else nothing."""
+    known = set(audit.quasi)
+    counted = [f for f in audit.findings if f.model == "k_sets" and known <= set(f.attributes) and f.sizes]
+    worst = min(counted, key=lambda f: (f.achieved, -f.classes), default=None)
+    if worst is None:
+        return ""
+    k, smallest = worst.sizes[0]
+    people = _members(worst)
+    so = f"This is so for {k * smallest:,} of {people:,} people. " if where else ""
+    return (
+        f"Worst case: someone who knows a person's {_named(worst.attributes)} in all of the person's records, which "
+        f"the release links, is left with {k:,} {'people' if k > 1 else 'person'}: a chance of 1 in {k:,} "
+        f"({share(1, k)}{_ceiling(audit)}). {so}On average the chance is {share(worst.classes, people)}, 1 in "
+        f"{people / worst.classes:,.3g}."
+    )
+
+
+def _identity(audit: Audit, lead: str, *, where: bool) -> str:
     """Say how likely the attacker finds a person's record: at worst, where, and on average."""
     if audit.link is not None:
         return (
@@ -80,23 +100,32 @@ def _identity(audit: Audit, *, where: bool) -> str:
     if worst is None:
         return _unpromised(audit)
     k, smallest = worst.sizes[0]
-    members, what = _members(worst), "subject" if "subjects" in worst.note else "record"
+    members, (what, several) = _members(worst), _counted(audit, worst)
     rare = f"in {smallest:,} of {worst.classes:,} classes"
     some = f"{k * smallest:,} of {members:,} records"  # a subject may be in several classes, and would count in each
     knows, ceiling = f"someone who knows a person's {_named(worst.attributes)}", _ceiling(audit)
     average = f"On average the chance is {share(worst.classes, members)}, 1 in {members / worst.classes:,.3g}."
     if k == 1:
         counted = f"{some}, {rare}, are unique" if what == "record" else f"{rare} a subject is unique"
-        unique = counted if where else f"some {what}s are unique"
-        return f"Worst case: {unique}: {knows} may find the {what} (100 %{ceiling}). {average}"
+        unique = counted if where else f"some {several} are unique"
+        return f"{lead}: {unique}: {knows} may find the {what} (100 %{ceiling}). {average}"
     chance = f"a chance of 1 in {k:,} ({share(1, k)}{ceiling})"
     found = (
         f"{k:,} records that match, and picks the right one with {chance}."
         if what == "record"
-        else f"the records of {k:,} subjects that match: {chance} if each is equally likely."
+        else f"the records of {k:,} {several} that match: {chance} if each is equally likely."
     )
     so = f"for {some}, {rare}" if what == "record" else rare
-    return f"Worst case: {knows} is left with {found} {f'This is so {so}. ' if where else ''}{average}"
+    return f"{lead}: {knows} is left with {found} {f'This is so {so}. ' if where else ''}{average}"
+
+
+def _counted(audit: Audit, worst: Finding) -> tuple[str, str]:
+    """Return what a class counts, one of them and several; of a table without a recipe only that it has subjects."""
+    if "subjects" not in worst.note:
+        return "record", "records"
+    if audit.attacker is None:
+        return "subject", "subjects"
+    return ("group", "groups") if audit.attacker.counted == "group" else ("person", "people")
 
 
 def in_population(audit: Audit) -> tuple[Finding, float] | None:

@@ -108,7 +108,7 @@ class Setting:
 
     @property
     def refine(self) -> str | None:
-        """The effort of the search or of the refinement; None: there is none."""
+        """The effort of the search or of the refinement; None if the setting has no effort."""
         return self.recipe.get("effort")
 
     @property

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from shoal.display.card import Card, Shown
+from shoal.display.words import counted
 from shoal.types.run import Unchanged
 from shoal.types.table import Kind, Role
 
@@ -38,7 +39,7 @@ class Guess:
 
 @dataclass(frozen=True, slots=True)
 class Combination:
-    """How far a combination of columns singles records out."""
+    """Uniqueness of records on a combination of columns."""
 
     attributes: tuple[str, ...]
     unique: int  #: number of records with a unique combination of values
@@ -70,18 +71,20 @@ class SpecialUniques:
         """The counts in words.
 
         >>> print(SpecialUniques(("age", "sex", "job"), 100, 100, 40, (5, 10)).sentence)
-        40 of 100 records are sample uniques, unique by all 3 columns; 15 are special uniques (SUDA): 5 by one column, 10 more by two.
+        40 of 100 records are sample uniques, unique on all 3 columns; 15 are special uniques (SUDA): 5 on one column, 10 more on two.
         """  # noqa: E501 it is one sentence
         first, *more = self.by_size
-        words = [f"{first:,} by one column"]
-        words += [f"{count:,} more by {('two', 'three')[at]}" for at, count in enumerate(more)]
+        words = [f"{first:,} on one column"]
+        words += [f"{count:,} more on {('two', 'three')[at]}" for at, count in enumerate(more)]
         part = (
             f"In a sample of {self.searched:,} of {self.records:,} records, where more are unique than in the table: "
         )
         sample = part if self.searched < self.records else ""
+        columns = "both columns" if len(self.attributes) == 2 else f"all {len(self.attributes):,} columns"
+        special = sum(self.by_size)
         return (
-            f"{sample}{self.unique:,} of {self.searched:,} records are sample uniques, unique by all "
-            f"{len(self.attributes):,} columns; {sum(self.by_size):,} are special uniques (SUDA): {', '.join(words)}."
+            f"{sample}{self.unique:,} of {counted(self.searched, 'record')} {_are(self.unique, 'sample unique')}, "
+            f"unique on {columns}; {special:,} {_are(special, 'special unique')} (SUDA): {', '.join(words)}."
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -93,6 +96,10 @@ class SpecialUniques:
             "sample_uniques": self.unique,
             "special_uniques": list(self.by_size),
         }
+
+
+def _are(count: int, what: str) -> str:
+    return f"is a {what}" if count == 1 else f"are {what}s"
 
 
 @dataclass(frozen=True, repr=False)
@@ -122,9 +129,13 @@ class Inspection(Shown):
     notes
         How the text file is written, and what free text, repeats and coordinates suggest, in sentences.
     choices
-        Settings of which one must be chosen, because the cells do not tell.
+        Alternative settings; one must be chosen, because the cells do not tell which one applies.
     command
-        The command that protects the file; empty for a frame, or without quasi-identifiers.
+        The command that protects the file; empty for a frame, without quasi-identifiers, or for a single record.
+    commands
+        The same, with each of the settings to choose from; empty if there is no choice.
+    refused
+        Columns that the command would refuse until their cells are corrected: the notes name the rows.
     special
         Sample uniques and special uniques of the presumed quasi-identifiers; None with fewer than two.
     coordinates
@@ -143,6 +154,8 @@ class Inspection(Shown):
     notes: tuple[str, ...] = ()
     choices: tuple[Mapping[str, str], ...] = ()
     command: str = ""
+    commands: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
     special: SpecialUniques | None = None
     coordinates: tuple[tuple[str, str], ...] = ()
 
@@ -170,5 +183,7 @@ class Inspection(Shown):
             "notes": list(self.notes),
             "choices": [dict(one) for one in self.choices],
             "command": self.command,
+            "commands": list(self.commands),
+            "refused": list(self.refused),
             "recipe": self.recipe,
         }

@@ -221,6 +221,10 @@ class Comparison:
         For each record the number of its person, or of its group such as a household, if k counts them; None: records.
     population
         For each record the number of population records that belong to its masked values; None: not known.
+    combinations
+        For each record the number of the combination that these population records belong to; None: not known.
+    pseudonyms
+        Whether the release shows by pseudonyms which records belong to one person.
     """
 
     original: NDArray[np.float64] | Coded = field(repr=False)
@@ -238,6 +242,8 @@ class Comparison:
     sampling: NDArray[np.float64] | None = field(default=None, repr=False)
     people: NDArray[np.int64] | None = field(default=None, repr=False)
     population: NDArray[np.int64] | None = field(default=None, repr=False)
+    combinations: NDArray[np.int64] | None = field(default=None, repr=False)
+    pseudonyms: bool = False
 
     def __len__(self) -> int:
         return len(self.original)
@@ -291,6 +297,7 @@ class Comparison:
             sampling=None if self.sampling is None else self.sampling[order],
             people=None if self.people is None else self.people[order],
             population=None if self.population is None else self.population[order],
+            combinations=None if self.combinations is None else self.combinations[order],
         )
 
     @cached_property

@@ -257,12 +257,12 @@ class Points:
         return self.x.embedding()
 
     def refuse_many(self, rows: int, instead: str = "choose mdav") -> None:
-        """Refuse coordinates of so many points, if there are too many because of categories."""
+        """Refuse to place `rows` points if categories would make their coordinates too many."""
         wide = max(self.places.values(), key=len)
         if rows * sum(map(len, self.places.values())) > MOST:
             raise DataError(
                 f"Column {self.owners[wide[0]]!r}: its {len(wide):,} categories and groups would take "
-                f"{rows * len(wide):,} coordinates, all columns may take at most {MOST:,}. Group its categories, make "
+                f"{rows * len(wide):,} coordinates; all columns may take at most {MOST:,}. Group its categories, make "
                 f"it an identifier, or {instead}."
             )
 

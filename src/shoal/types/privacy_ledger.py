@@ -150,7 +150,7 @@ class Entry:
 
 @dataclass(frozen=True, eq=False)
 class Ledger:
-    """How ε was spent: attributes and blocks add up (sequential composition).
+    """Account of how ε was spent: attributes and blocks add up (sequential composition).
 
     Within an attribute, fixed classes are disjoint (parallel composition); for original records the list of all classes
     is covered at once, by how far one record can move it.
@@ -209,7 +209,7 @@ class Ledger:
 
     @property
     def meaning(self) -> str:
-        """The meaning of ε here, in words; what is not private comes first."""
+        """The meaning of ε here, in words; anything that is not private comes first."""
         claimed = CLAIMS[self.claim] if self.private else f"the claim otherwise: {CLAIMS[self.claim]}"
         return "; ".join((*self.warnings, claimed, *self.remarks))
 

@@ -77,7 +77,7 @@ class Partitioner(Protocol):
 
     @classmethod
     def leaves_none_over(cls, n: int, k: int, t: float | None) -> bool:
-        """Tell whether so many records suit the method, because all classes then have one size; by default not."""
+        """Tell whether `n` records suit the method because all classes then have one size; False by default."""
         return False
 
     def sorts(self, points: Points) -> bool:
@@ -180,7 +180,7 @@ class Source(Protocol):
         )
 
     def properties(self, path: Path) -> dict[str, str]:
-        """Return what a file holds besides its table, by name; nothing, unless the format has a place for it."""
+        """Return what a file holds in addition to its table, by name; empty if the format has no place for it."""
         return {}
 
 
@@ -193,7 +193,7 @@ class BatchedFile(Protocol):
 
     @property
     def dialect(self) -> Dialect | None:
-        """How a text file is written; None: it is not text."""
+        """The dialect of a text file; None for other files."""
 
     @property
     def records(self) -> int | None:
@@ -271,6 +271,7 @@ class Reads(Protocol):
     by_attribute: ClassVar[bool] = False  #: also read for each attribute separately
     whole_table: ClassVar[bool] = False  #: a sample of the records would give a false value
     adds_up: ClassVar[bool] = False  #: a sum over records and attributes, not a mean
+    unpaired: ClassVar[bool] = False  #: the same in whichever order the released rows are
     of: ClassVar[tuple[str, ...]] = ()  #: JSON names of the readings that are combined
 
     def __init_subclass__(cls) -> None:
@@ -284,7 +285,7 @@ class Reads(Protocol):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that the measure needs besides the compared ones."""
+        """The columns that the measure needs in addition to the compared ones."""
         return ()
 
     def reading(
@@ -317,7 +318,7 @@ class ControlledMeasure(Reads, Protocol):
     It needs no rows that correspond, so it also measures synthetic data.
     """
 
-    without_control: ClassVar[str] = ""  #: what to know of :meth:`Measure.measure`, which has no control; a sentence
+    without_control: ClassVar[str] = ""  #: remark on :meth:`Measure.measure`, which has no control; a sentence
 
     @abstractmethod
     def attack(self, attacked: Attacked) -> Reading:

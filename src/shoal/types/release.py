@@ -216,12 +216,12 @@ def _shown(required: float | None, achieved: float, holds: bool) -> tuple[str, s
     return (asked, got) if holds or seen else (repr(required), repr(achieved))
 
 
-SECOND = "row of the second table"  #: what is linked to a person if the first table has the people as they were
+SECOND = "row of the second table"  #: linked to a person where the first table shows people's original values
 
 
 @dataclass(frozen=True, slots=True)
 class Attacker:
-    """The attacker that a release withstands, and the probability with which they link a record at most.
+    """The attacker that a release withstands, and the largest probability with which they link a record.
 
     Attributes
     ----------
@@ -233,7 +233,8 @@ class Attacker:
     share
         The largest share of an atom's records that one person or group holds; None: everyone has one record.
     counted
-        Whose share it is: ``person`` or ``group``; ``pseudonym``, if whole people with all their records are exchanged.
+        Whom k counts, and whose share it is: ``person`` or ``group``; ``pseudonym``, if whole people with all their
+        records are exchanged.
     replays
         Number of exchanged inputs that gave equal classes; 0: the method's promise is relied on.
     row
@@ -241,7 +242,7 @@ class Attacker:
         ``row of the second table``.
 
     >>> Attacker("algorithm", 5).sentence.partition(". ")[0]
-    'The chance to find the person of a record is at most 1 in 5, even for someone who knows the algorithm'
+    'The chance of finding the person behind a record is at most 1 in 5, even for someone who knows the algorithm'
     """
 
     knows: str
@@ -261,18 +262,18 @@ class Attacker:
             )
         if self.counted == "pseudonym":
             return (
-                f"The chance to find the person of a pseudonym, and so of its records, is at most 1 in {self.k}, even "
-                f"for someone who knows the algorithm. {self._basis}"
+                "The chance of finding the person behind a pseudonym, and so behind its records, is at most 1 in "
+                f"{self.k}, even for someone who knows the algorithm. {self._basis}"
             )
         if self.share is None:
             return (
-                f"The chance to find the person of a {self.row} is at most 1 in {self.k}, even for someone who knows "
-                f"the algorithm. {self._basis}"
+                f"The chance of finding the person behind a {self.row} is at most 1 in {self.k}, even for someone who "
+                f"knows the algorithm. {self._basis}"
             )
         return (
-            f"The chance to find the {self.counted} of a {self.row} is at most {self.share:g}, the largest share of "
-            f"the records of an atom that one {self.counted} holds, even for someone who knows the algorithm, unless "
-            f"the order of rows shows which records belong to one {self.counted}. {self._basis}"
+            f"The chance of finding the {self.counted} behind a {self.row} is at most {self.share:g}, the largest "
+            f"share of the records of an atom that one {self.counted} holds, even for someone who knows the algorithm, "
+            f"unless the order of rows shows which records belong to one {self.counted}. {self._basis}"
         )
 
     @property
@@ -332,7 +333,7 @@ class Audit(Shown):
         if not found:
             return ""
         return (
-            f"All members of a class share one value: {listing(where)}. Anyone who knows someone's "
+            f"All members share one value {listing(where)}. Anyone who knows someone's "
             f"class learns the value, and nothing was required of {_these(len(found))}. Require for example p = 2, "
             f"or t."
         )

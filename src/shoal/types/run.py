@@ -222,6 +222,18 @@ class Reading:
         """The name in JSON and in :class:`Readings`."""
         return self.short or self.measure
 
+    @property
+    def attacked(self) -> str:
+        """What the value of an attack on members is, in words; empty for all other readings.
+
+        >>> Reading("inference", 5.0, "low", (0.0, 100.0), parts=(("ill: excess", 5.0),)).attacked
+        'excess of successful attacks on members over those on the control'
+        """
+        said = {name.rpartition(": ")[2] for name, _ in self.parts}
+        if "excess" in said:
+            return "excess of successful attacks on members over those on the control"
+        return "share of attacks on members that succeed" if "members" in said else ""
+
 
 @dataclass(frozen=True, repr=False)
 class Readings(Shown):
@@ -241,6 +253,18 @@ class Readings(Shown):
     def reading(self, name: str) -> Reading:
         """Return a reading with all its details."""
         return {r.name: r for r in self.readings}[name]
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Remarks on the readings, one sentence each; measures with the same remark share it."""
+        noted: dict[tuple[str, bool], list[str]] = {}
+        for one in self.readings:
+            if one.note:
+                noted.setdefault((one.note.rstrip("."), math.isnan(one.value)), []).append(one.name)
+        verbs = {True: ("was not measured, because ", "were not measured, because "), False: ("", "")}
+        return tuple(
+            f"{', '.join(names)}: {verbs[unread][len(names) > 1]}{note}." for (note, unread), names in noted.items()
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the values by name, as in the JSON of ``shoal compare``, with their components under ``parts``."""
@@ -306,13 +330,13 @@ class Unchanged:
         """A sentence on the records that a few of these columns make unique; empty if they were not searched.
 
         >>> Unchanged(100, ("pay", "town", "job"), 40, few=(5, 10)).by_few
-        '5 of 100 records are unique by one of these columns, and 10 more by 2 of them.'
+        '5 of 100 records are unique on one of these columns, and 10 more on 2 of them.'
         """
         if not self.few:
             return ""
         first, *more = self.few
-        said = [f"{first:,} of {self.records:,} records are unique by one of these columns"]
-        said += [f"{count:,} more by {size} of them" for size, count in enumerate(more, 2)]
+        said = [f"{first:,} of {self.records:,} records are unique on one of these columns"]
+        said += [f"{count:,} more on {size} of them" for size, count in enumerate(more, 2)]
         return f"{', '.join(said[:-1])}, and {said[-1]}." if more else f"{said[0]}."
 
     @property
@@ -327,14 +351,14 @@ class Unchanged:
             return ()
         many = len(self.columns)
         of = "the column that is" if many == 1 else f"the {many:,} columns that are"
-        found = [f"{self._share(self.unique)} unique by {of} released unchanged."]
+        found = [f"{self._share(self.unique)} unique on {of} released unchanged."]
         if self.reviewed and self.unreviewed:
-            found.append(f"{self._share(self.unreviewed_unique)} unique by {listing(self.unreviewed)}, not reviewed.")
+            found.append(f"{self._share(self.unreviewed_unique)} unique on {listing(self.unreviewed)}, not reviewed.")
         elif self.reviewed:
             found.append("All columns that are released unchanged are reviewed.")
         if self.people is not None and self.unique_people is not None:
             found.append(
-                f"{self.unique_people:,} of {self.people:,} people are unique by these values over all their records, "
+                f"{self.unique_people:,} of {self.people:,} people are unique on these values over all their records, "
                 "which pseudonyms link."
             )
         return tuple(found)
@@ -345,7 +369,7 @@ class Unchanged:
         if self.unreviewed_unique <= MOST_UNREVIEWED * self.records:
             return ""
         return (
-            f"{self._share(self.unreviewed_unique)} unique by columns that are released unchanged and not reviewed: "
+            f"{self._share(self.unreviewed_unique)} unique on columns that are released unchanged and not reviewed: "
             f"{listing(self.unreviewed)}. Anyone who knows these values can identify them. Make such columns "
             f"quasi-identifiers or identifiers, or list those that no one else can know in the recipe's reviewed."
         )
@@ -369,7 +393,7 @@ class Unchanged:
 
 @dataclass(frozen=True, repr=False)
 class Planned(Shown):
-    """What a run would do, or why it would be refused; nothing was written.
+    """Result of a dry run: the planned steps, or the refusals; nothing was written.
 
     Attributes
     ----------

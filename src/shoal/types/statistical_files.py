@@ -27,7 +27,7 @@ _SAS_MOMENTS = r"^(DATETIME|DATEAMPM|MDYAMPM|DT(DATE|MONYY|WKDATX|YEAR|YYQC)|NLD
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """How a package counts time: its units per second, or days, and the count at 1970-01-01.
+    """Clock of a statistical package: its units per second, or days, and the count at 1970-01-01.
 
     >>> Clock.of("stata", "%td")
     Clock(per_second=0, origin=3653, dated=True)

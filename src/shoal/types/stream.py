@@ -184,7 +184,7 @@ class Channel(Protocol):
 
 
 class Parsed(NamedTuple):
-    """Parsed records: columns of the valid ones, and why the others are not."""
+    """Parsed records: columns of the valid ones, and the faults of the others."""
 
     good: NDArray[np.int64]  #: which of the records are tuples
     columns: Mapping[str, Sequence[Any]]  #: values of each wanted field in the valid ones, as written

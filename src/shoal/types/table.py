@@ -116,7 +116,7 @@ class Schema:
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How a text file writes its cells. None for a table that did not come from a text file."""
+    """Conventions of the cells of a text file. A table from another source has no dialect (None)."""
 
     delimiter: str = ","
     quote: str = '"'
@@ -126,7 +126,7 @@ class Dialect:
     missing: tuple[str, ...] = ()  #: cells that mean "no value", in addition to the empty one
     datetime: str | None = None  #: strptime format of dates and times; None: ISO 8601
     moment: str = "T"  #: separator between date and time in ISO 8601
-    thousands: str | None = None  #: separator of thousands, one of `.`, `,`, a blank, `'`; None: numbers have none
+    thousands: str | None = None  #: separator of thousands, one of `.`, `,`, a blank, `'`; None: not separated
     trimmed: tuple[str, ...] = field(default=(), compare=False)  #: columns whose names had surrounding blanks
 
     @property

@@ -31,6 +31,7 @@ class ClassSizes(Measure):
     """
 
     exchangeable: ClassVar[bool] = True
+    unpaired: ClassVar[bool] = True
     goal: ClassVar[str] = ""
     range: ClassVar[tuple[float, float]] = (1.0, math.inf)
 

@@ -35,6 +35,7 @@ class EarthMover(Measure):
     0.3333333333333333
     """
 
+    unpaired: ClassVar[bool] = True
     goal: ClassVar[str] = ""
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
 

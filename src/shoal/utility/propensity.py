@@ -180,7 +180,7 @@ def fitted(columns: list[Square | Levels], n: int) -> State:
 
 
 def rank(columns: list[Square | Levels], n: int) -> int:
-    """Return the number of terms without the intercept, not counting those that others imply."""
+    """Return the number of terms without the intercept and without those that are implied by others."""
     curvature = sum(terms.products() for _, terms in _blocks(columns, n))
     return int(np.linalg.matrix_rank(curvature, tol=_SAME * n, hermitian=True)) - 1
 
@@ -243,6 +243,7 @@ class Propensity(Measure):
     """
 
     exchangeable: ClassVar[bool] = True
+    unpaired: ClassVar[bool] = True
     range: ClassVar[tuple[float, float]] = (0.0, 0.25)
 
     def measure(self, comparison: Comparison) -> Reading:

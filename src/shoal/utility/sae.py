@@ -45,6 +45,6 @@ class Sae(Measure):
         gone = sum(int(np.isnan(of_one).sum()) for of_one in errors)
         parts = [("raw", math.fsum(raw))] if raw else []
         parts += worst([(name, float(share)) for name, share in zip(names, shares, strict=True)], 199)
-        note = f"{gone:,} values are not in raw, because they are missing before or after" if gone else ""
+        note = f"{gone:,} values are not part of raw, because they are missing before or after" if gone else ""
         value = float(shares.sum())
         return self.reading(value, names, tuple(parts), note)

@@ -254,7 +254,7 @@ def test_the_report_marks_a_class_that_one_person_dominates(tmp_path: Path) -> N
     plain.report(tmp_path / "plain.html")
     text = (tmp_path / "plain.html").read_text()
     assert plain.audit.to_dict()["dominance"] == 0.8
-    assert '<td class="warn">reported</td>' in text
+    assert '<td class="warn" data-head="Verdict">reported</td>' in text
     assert "a single person holds 0.8 of the weight" in text
     bounded = shoal.protect(frame, {**recipe, "require": {"dominance": 0.5}})
     bounded.report(tmp_path / "bounded.html", edition="external")

@@ -133,7 +133,7 @@ def test_a_value_that_differs_in_a_household_is_refused() -> None:
 def test_recipes() -> None:
     for more, words in (
         ({"together": None}, "household_level needs together, got none"),
-        ({"household_level": ["region"]}, "household_level must hold quasi-identifiers only, region is not one"),
+        ({"household_level": ["region"]}, "household_level must hold quasi-identifiers only; region is not one"),
         ({"household_level": "rooms"}, "household_level must be a list of column names"),
         ({"blocks": [["rooms", "age"], ["dwelling", "work"]]}, "a block must hold attributes of households or of"),
     ):

@@ -114,13 +114,13 @@ def test_small_strata_are_counted_in_households() -> None:
 def test_what_cannot_stay_together_is_refused() -> None:
     crossed = FRAME.set_column(1, "region", pa.array(["n", "s"] * (N // 2)))
     with pytest.raises(
-        shoal.DataError, match=r"every group of 'house' must be in one stratum, \d+ of \d+ are in several"
+        shoal.DataError, match=r"every group of 'house' must be in one stratum; \d+ of \d+ are in several"
     ):
         shoal.protect(crossed, {**RECIPE, "strata": ["region"]})
     lacking = FRAME.set_column(
         0, "house", pa.array([" " if i < 3 else h for i, h in enumerate(FRAME["house"].to_pylist())])
     )
-    with pytest.raises(shoal.DataError, match=r"Column 'house': every record must have a group, 3 of 90 values"):
+    with pytest.raises(shoal.DataError, match=r"Column 'house': every record must have a group; 3 of 90 values"):
         shoal.protect(lacking, RECIPE)
     with pytest.raises(shoal.ParameterError, match="together cannot be used, because this method forms no"):
         shoal.protect(FRAME, {"quasi": ["age"], "together": "house", "method": "mic1d"})

@@ -150,6 +150,15 @@ def test_t_first_drops_what_k_leaves_over_against_the_table() -> None:
     assert shoal.protect(FRAME, {**recipe, "k": 8}).suppressed == 0
 
 
+@pytest.mark.parametrize("method", ["auto", "mdav"])
+def test_a_weaker_attacker_alone_does_not_split_people_who_cost_the_same(method: str) -> None:
+    frame = pa.table({"a": [0, 0, 1, 1, 2, 2, 90, 90, 90, 90, 91, 91]})  # the two zeros cost the most
+    for share, expected in ((0.1, 0), (0.2, 2), (0.35, 2)):
+        for attacker in ("algorithm", "table"):
+            asked = {"quasi": ["a"], "k": 3, "method": method, "attacker": attacker, "suppress": share}
+            assert shoal.protect(frame, asked).suppressed == expected
+
+
 @pytest.mark.parametrize(
     "confidential", [lambda v: v[::-1], lambda v: [0] * len(v), lambda v: list(range(len(v)))], ids="rcd"
 )
@@ -233,6 +242,23 @@ def test_the_count_is_in_every_paper_and_the_release_can_be_compared_and_attacke
     assert json.loads(found.out)["il_sse"] == pytest.approx(
         shoal.protect(FRAME, {**RECIPE, "suppress": 0.05}).readings["il_sse"]
     )
+
+
+@pytest.mark.parametrize("form", ["frame", "file"])
+def test_a_comparison_by_the_recipe_drops_whom_the_recoded_values_drop(form: str, tmp_path: Path) -> None:
+    recode = {"pay": {"top": 9000}, "age": {"interval": 10}, "ill": {"top": 1}}
+    recipe = shoal.Recipe(**{**RECIPE, "recode": recode, "suppress": 0.1})
+    before = shoal.protect(FRAME, recipe.override(recode={}))
+    if form == "file":
+        shoal.write_table(FRAME, tmp_path / "in.csv")
+        done = shoal.protect(tmp_path / "in.csv", recipe, output=tmp_path / "out.csv")
+        found = shoal.compare(tmp_path / "in.csv", tmp_path / "out.csv", recipe=recipe)
+    else:
+        done = shoal.protect(FRAME, recipe)
+        found = shoal.compare(FRAME, done.data, recipe=recipe)
+        assert set(done.rows.tolist()) != set(before.rows.tolist())
+    assert done.suppressed == 12
+    assert found.to_dict()["il_sse"] == pytest.approx(done.readings["il_sse"])
 
 
 def test_what_cannot_be_suppressed_is_refused(tmp_path: Path) -> None:

@@ -145,22 +145,33 @@ def test_a_sample_is_attacked_as_it_was_written(
     assert read_back._KEPT in done.notes
 
 
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("pay", {"confidential": ["pay"]}),
+        ("pay", {}),
+        ("pay", {"weight": "pay", "release_weight": "record"}),
+        ("half", {"strata": ["half"]}),
+    ],
+)
 def test_a_cell_that_changes_on_its_way_to_the_disk_stops_the_release(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, given: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from shoal.io.sinks.parquet import ParquetWriter
 
     write = ParquetWriter.write
 
     def spoilt(self: ParquetWriter, table: pa.Table) -> None:
-        pay = table.column("pay").to_pylist()
-        write(self, table.set_column(table.schema.get_field_index("pay"), "pay", pa.array([pay[1], pay[0], *pay[2:]])))
+        cells = table.column(name).to_pylist()
+        cells[0], cells[-1] = cells[-1], cells[0]
+        write(self, table.set_column(table.schema.get_field_index(name), name, pa.array(cells)))
 
     source, target = tmp_path / "in.parquet", tmp_path / "out.parquet"
-    parquet.write_table(pa.table({"age": list(range(60)), "pay": [7 * i % 59 for i in range(60)]}), source)
-    recipe = {"quasi": ["age"], "confidential": ["pay"], "k": 3, "row_order": "keep"}
+    columns = {"age": [5] * 60, "pay": [7 * i % 61 for i in range(60)], "half": [i // 30 for i in range(60)]}
+    parquet.write_table(pa.table(columns), source)
+    recipe = {"quasi": ["age"], "k": 3, "row_order": "keep", **given}
     shoal.protect(source, recipe, output=target, engine="disk")
     monkeypatch.setattr(ParquetWriter, "write", spoilt)
-    with pytest.raises(shoal.GuaranteeError, match="Columns changed on their way to the disk: 'pay'"):
+    with pytest.raises(shoal.GuaranteeError, match=f"Columns changed on their way to the disk: '{name}'"):
         shoal.protect(source, recipe, output=target, engine="disk", force=True)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.parquet", "out.parquet"]

@@ -125,7 +125,7 @@ def needs_time() -> Any:
 
 
 class Told:
-    """A listener that keeps what it is told to expect, and how far each stage came."""
+    """A listener that records the announced work, and how far each stage came."""
 
     def __init__(self) -> None:
         self.expected: list[tuple[float, int]] = []

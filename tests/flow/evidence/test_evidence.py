@@ -174,7 +174,7 @@ class TestReceipt:
         source, receipt = self.write(tmp_path), tmp_path / "r.json"
         receipt.write_text("mine")
         receipt.chmod(0o644)
-        with pytest.raises(shoal.ParameterError, match="exists already"):
+        with pytest.raises(shoal.ParameterError, match="already exists"):
             shoal.protect_file(source, tmp_path / "out.csv", self.RECIPE, receipt=receipt)
         assert (receipt.read_text(), (tmp_path / "out.csv").exists()) == ("mine", False)
         shoal.protect_file(source, tmp_path / "out.csv", self.RECIPE, receipt=receipt, force=True)
@@ -203,8 +203,8 @@ class TestReceipt:
     def test_classes_as_keyed_digests_of_subjects(self, column: str, tmp_path: Path) -> None:
         from shoal.flow.evidence.receipt import of_name
 
-        nobody = None if column == "subject" else "gus"
-        people = pa.table({"who": ["ann", "ann ", nobody, "bob", "cid", "dan", "eve", "fay"], "age": range(8)})
+        absent = None if column == "subject" else "gus"
+        people = pa.table({"who": ["ann", "ann ", absent, "bob", "cid", "dan", "eve", "fay"], "age": range(8)})
         done = shoal.protect(people, {"quasi": ["age"], "k": 2, column: "who"})
         done.receipt(tmp_path / "r.json")
         kept = json.loads((tmp_path / "r.json").read_text())["classes"]
@@ -293,7 +293,7 @@ class TestBothOrNeither:
     def test_an_evidence_that_is_there_is_not_replaced(self, tmp_path: Path) -> None:
         shoal.write_table(table(["one", "two", "three"]), tmp_path / "in.csv")
         (tmp_path / "e.json").write_text("mine")
-        with pytest.raises(shoal.ParameterError, match="exists already"):
+        with pytest.raises(shoal.ParameterError, match="already exists"):
             shoal.protect_file(
                 tmp_path / "in.csv", tmp_path / "out.csv", {"quasi": ["age"]}, evidence=tmp_path / "e.json"
             )

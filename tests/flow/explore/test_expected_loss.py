@@ -133,7 +133,7 @@ def test_where_nothing_varies_it_is_as_il_sse_has_it() -> None:
 @pytest.mark.parametrize(
     ("table", "more", "words"),
     [
-        (people().set_column(0, "a", pa.array([None, *range(79)])), {}, "no missing values, a has some"),
+        (people().set_column(0, "a", pa.array([None, *range(79)])), {}, "no missing values; a has some"),
         (people(), {"method": "mic1d"}, "the release computes the values"),
     ],
 )
@@ -145,5 +145,5 @@ def test_what_the_release_refuses_is_refused(table: pa.Table, more: dict[str, An
 def test_categories_are_refused() -> None:
     table = pa.table({"a": [1.0, 2.0, 3.0, 4.0], "w": ["x", "y", "x", "y"]})
     more = {"quasi": ["a", "w"], "k": 2, "bounds": {"a": [0, 9]}, "taxonomies": {"w": {"all": ["x", "y"]}}}
-    with pytest.raises(shoal.SchemaError, match="must be numbers, w holds categories"):
+    with pytest.raises(shoal.SchemaError, match="must be numbers; w holds categories"):
         expected_loss(formed(table, recipe_of(**more)))

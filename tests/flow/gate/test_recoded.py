@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,7 @@ MOMENTS: list[dict[str, Any]] = [
 
 
 def check(before: pa.Array, how: dict[str, Any], change: Any = None, **more: Any) -> None:
-    """Check a recoded column, of which the first cell may be changed."""
+    """Check a recoded column; its first cell may be changed before."""
     table = recoded_table(before, how)
     data = table.data
     if change is not None:
@@ -153,6 +154,12 @@ def test_numbers_that_are_ordinal_have_limits() -> None:
         check_recoded(Release(table.as_read.data, table.schema, None), {"x": {"top": 3}}, table, as_written=True)
 
 
+@pytest.mark.parametrize("how", [{"interval": 3}, {"breaks": [2, 5]}])
+def test_ordinal_quasi_identifiers_have_no_middles(how: dict[str, Any]) -> None:
+    with pytest.raises(shoal.errors.SchemaError, match="Declare it as integer or continuous"):
+        recoded_table(pa.array([1, 2, 3, 4] * 3), how, kinds={"x": "ordinal"})
+
+
 @pytest.mark.parametrize("categories", ["node", "ancestor"])
 def test_rounded_means_and_groups_of_classes_pass(categories: str) -> None:
     work = {"care": {"ward": ["nurse", "orderly"], "home": ["carer"]}, "food": {"kitchen": ["cook", "baker"]}}
@@ -169,3 +176,97 @@ def test_rounded_means_and_groups_of_classes_pass(categories: str) -> None:
         set={"categories": categories},
     )
     assert done.audit.holds
+
+
+LARGE = {  # limits that no float of the column's type equals
+    "double": (pa.float64(), 2**53 + 3),
+    "int64": (pa.int64(), 2**60 + 7),
+    "uint64": (pa.uint64(), 2**63 + 9),
+    "decimal": (pa.decimal128(22, 2), 2**60 + 7),
+    "float32": (pa.float32(), 123_456_789),
+}
+
+
+@pytest.mark.parametrize("more", [{}, {"exact_means": True}, {"resolution": {"x": 10}}], ids=str)
+@pytest.mark.parametrize("kind", LARGE)
+def test_means_of_values_at_a_limit_that_no_float_equals_pass(kind: str, more: dict[str, Any]) -> None:
+    stored, limit = LARGE[kind]
+    values = [limit + int(one) for one in np.random.default_rng(1).integers(-9, 9, 40)]
+    cells = pa.array([float(one) if pa.types.is_floating(stored) else Decimal(one) for one in values])
+    table = pa.table({"x": cells.cast(stored, safe=False), "y": np.random.default_rng(2).normal(size=40)})
+    for how in ({"top": limit}, {"bottom": limit}, {"top": limit, "interval": 4}):
+        assert shoal.protect(table, quasi=["x", "y"], k=3, recode={"x": how}, **more).audit.holds
+
+
+def test_means_beyond_the_float_next_to_a_limit_are_refused() -> None:
+    values = pa.array([2.0**60 + 256 * one for one in range(-6, 6)])
+    for how in ({"top": 2**60 + 7}, {"bottom": 2**60 - 7}):
+        check(values, how, 2.0**60, as_written=False)
+        with pytest.raises(shoal.GuaranteeError):
+            check(values, how, 2.0**60 + (256 if "top" in how else -256), as_written=False)
+    with pytest.raises(shoal.GuaranteeError):  # a float of 32 bits could not tell this number from the limit
+        check(pa.array([1.0, 123_456_999.0]), {"top": 123_456_789}, 123_456_790.0, as_written=False)
+
+
+@pytest.mark.parametrize("kind", ["int", "float", "float32", "decimal"])
+@pytest.mark.parametrize("as_written", [True, False])
+def test_a_value_just_beyond_a_limit_is_refused_among_many_within(kind: str, as_written: bool) -> None:
+    before = COLUMNS[kind]
+    for how, odd in (({"top": 40}, 41), ({"bottom": -10}, -11), ({"top": 40, "bottom": -10, "top_as": 50}, 51)):
+        check(before, how, 40, as_written=as_written) if "top" in how else None
+        with pytest.raises(shoal.GuaranteeError):
+            check(before, how, odd, as_written=as_written)
+    if kind == "float":
+        for odd in (np.nextafter(40.0, 50), 1e308, np.inf):
+            with pytest.raises(shoal.GuaranteeError):
+                check(before, {"top": 40}, odd, as_written=as_written)
+
+
+@pytest.mark.parametrize("source", ["frame", "csv", "sav"])
+def test_joint_names_of_merged_strata_are_made_of_recoded_values(source: str, tmp_path: Path) -> None:
+    zones = [1] * 2 + [3] * 3 + [5] * 20 + [7] * 35
+    table = pa.table({"age": np.arange(60.0), "zone": pa.array(zones, pa.float64() if source == "sav" else pa.int64())})
+    asked: dict[str, Any] = {"quasi": ["age"], "strata": ["zone"], "k": 5, "row_order": "keep", "effort": "fast"}
+    asked |= {"small_strata": "merge", "recode": {"zone": {"interval": 2}}, "kinds": {"zone": "integer"}}
+    if source == "frame":
+        found = shoal.protect(table, asked).data.column("zone").to_pylist()
+    else:
+        labels = {"zone": {1.0: "north", 3.0: "west", 5.0: "east", 7.0: "south", 8.0: "far"}}
+        if source == "sav":
+            pyreadstat = pytest.importorskip("pyreadstat")
+            pyreadstat.write_sav(table.to_pandas(), tmp_path / "in.sav", variable_value_labels=labels)
+        else:
+            shoal.write_table(table, tmp_path / "in.csv")
+        done = shoal.protect(tmp_path / f"in.{source}", asked, output=tmp_path / f"out.{source}")
+        assert done.audit.holds
+        found = done.data.column("zone").to_pylist()
+    assert len(set(map(str, found))) == 3
+    assert found[0] == found[4] != found[5]
+    if source != "sav":
+        assert found[0] == "0 + 2"
+
+
+@pytest.mark.parametrize("cell", ["0 + 1", "west + 2", "1", "0 +2"])
+def test_joint_names_of_other_values_are_refused(cell: str) -> None:
+    data = pa.table({"age": [1.0] * 4, "zone": [1, 1, 3, 5]})
+    recipe = shoal.Recipe(quasi=["age"], strata=["zone"], small_strata="merge", recode={"zone": {"interval": 2}})
+    table = recoded(Table(data, schema_for(data, recipe, None)), recipe)
+    for merged, refused in (("0 + 2", False), ("0 + 2 + 4", False), (cell, True)):
+        cells = pa.chunked_array([[merged, merged, merged, "4"]])
+        release = Release(with_columns(table.data, {"zone": cells}), table.schema, None)
+        if refused:
+            with pytest.raises(shoal.GuaranteeError):
+                check_recoded(release, recipe.recode, table, as_written=False, merges=True)
+        else:
+            check_recoded(release, recipe.recode, table, as_written=False, merges=True)
+            with pytest.raises(shoal.GuaranteeError):
+                check_recoded(release, recipe.recode, table, as_written=False)
+
+
+def test_periods_at_the_ends_of_the_calendar_pass() -> None:
+    ends = [date(1, 1, 1), date(4, 12, 31), date(1969, 12, 31), date(1970, 1, 1), date(9996, 2, 29), date(9999, 12, 31)]
+    for unit in ("year", "month", "day"):
+        check(pa.array(ends), {"interval": unit})
+        check(pa.array(ends).cast(pa.timestamp("us")), {"interval": unit})
+        with pytest.raises(shoal.GuaranteeError):
+            check(pa.array(ends).cast(pa.timestamp("us")), {"interval": unit}, datetime(9999, 12, 31, 1))

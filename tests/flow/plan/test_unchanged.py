@@ -179,7 +179,7 @@ def test_adult_records_are_unique_by_unchanged_columns() -> None:
     names = ("workclass", "fnlwgt", "relationship", "capital-gain", "capital-loss", "hours-per-week", "prediction")
     found = count_unique(len(data), {name: coded(data.column(name)) for name in names}, ())
     assert (found.unique, found.records) == (28819, 30162)
-    assert found.warning.startswith("28,819 of 30,162 records (95.5 %) are unique by columns that are released")
+    assert found.warning.startswith("28,819 of 30,162 records (95.5 %) are unique on columns that are released")
 
 
 def one_value(require: dict[str, Any] | None = None) -> Any:

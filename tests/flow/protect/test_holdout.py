@@ -122,6 +122,24 @@ def test_a_file_is_divided(tmp_path: Path, run: Callable, source: str, target: s
         assert json.loads(measured.out)["parts"]["inference"]["ill: members, attacks"] == 54
 
 
+def test_the_table_of_a_comparison_names_what_it_shows(tmp_path: Path, run: Callable) -> None:
+    people().to_csv(tmp_path / "in.csv", index=False)
+    shoal.protect(
+        tmp_path / "in.csv", {"quasi": ["age", "pay"], "confidential": ["ill"], "identifier": ["id"], "k": 3},
+        output=tmp_path / "out.csv", holdout=0.2, holdout_to=tmp_path / "control.csv",
+    )  # fmt: skip
+    compare = ("compare", tmp_path / "in.csv", tmp_path / "out.csv", "--columns", "age,pay", "--confidential", "ill")
+    risks = ("--measures", "inference,singling_out,sse")
+    shown = " ".join(run(*compare, *risks, "--control", tmp_path / "control.csv").out.replace("│", " ").split())
+    assert shown.count("excess of successful attacks on") == 2
+    assert "unique in their masked values" not in shown
+    assert "measurable difference from strangers" in shown or "of 100 attacks that fail on strangers" in shown
+    alone = " ".join(run(*compare, *risks, "--synthetic").out.replace("│", " ").split())
+    assert alone.count("share of attacks on members that") == 2
+    plain = run("compare", tmp_path / "in.csv", tmp_path / "in.csv", *compare[3:], *risks).out
+    assert "attacks on members" not in plain
+
+
 def read(path: Path) -> pa.Table:
     return pq.read_table(path) if path.suffix == ".parquet" else pcsv.read_csv(path)
 
@@ -155,7 +173,7 @@ def test_a_run_is_repeated_with_the_same_people(tmp_path: Path) -> None:
     with pytest.raises(shoal.DataError, match="permutation"):
         protect("three", holdout=0.4, holdout_to=tmp_path / "c.csv", repeat=tmp_path / "r.json")
     protect("four", receipt=tmp_path / "s.json")
-    with pytest.raises(shoal.DataError, match="left nobody out"):
+    with pytest.raises(shoal.DataError, match="left no one out"):
         protect("five", holdout=0.2, holdout_to=tmp_path / "c.csv", repeat=tmp_path / "s.json")
     assert not (tmp_path / "three.csv").exists()
     assert not (tmp_path / "c.csv").exists()

@@ -29,7 +29,7 @@ def test_of_a_frame(tmp_path: Path) -> None:
     assert "at least 3 others: the audit found k = 4" in inside.read_text(encoding="utf-8")
     assert "77123" in inside.read_text(encoding="utf-8")
     assert "77123" not in outside.read_text(encoding="utf-8")
-    with pytest.raises(ParameterError, match="exists already"):
+    with pytest.raises(ParameterError, match="already exists"):
         done.report(inside)
     with pytest.raises(ParameterError, match="edition"):
         done.report(tmp_path / "other.html", edition="public")

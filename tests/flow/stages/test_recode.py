@@ -18,10 +18,12 @@ import pytest
 import shoal
 from shoal import registry
 from shoal.flow.gate.recoded import check_recoded
+from shoal.flow.stages import recoded_numbers
 from shoal.flow.stages.read import schema_for
 from shoal.flow.stages.recode import recoded
+from shoal.recipe.recodes import recode_of
 from shoal.report.evidence import published
-from shoal.types import Release, Table
+from shoal.types import Column, Kind, Release, Role, Table
 
 oracle = runpy.run_path(str(Path(__file__).parents[2] / "oracles" / "recode.py"))["recode"]
 HOW: dict[str, dict[str, Any]] = {
@@ -85,6 +87,41 @@ def test_dates_and_times_become_the_middle_of_their_period() -> None:
     moments = pa.array([datetime(2020, 5, 5, 13, 59), datetime(2024, 1, 1)], pa.timestamp("ms", "UTC"))
     found = recode({"x": moments}, {"x": {"interval": "hour", "top": "2023-06-01T02:00:00+02:00"}})["x"]
     assert found.to_pylist() == [datetime(2020, 5, 5, 13, 29, 59, 999000, UTC), datetime(2023, 6, 1, tzinfo=UTC)]
+
+
+NS: dict[str, list[datetime]] = {"x": [datetime(1700 + 40 * i, 3, 5) for i in range(12)]}
+
+
+def test_limits_beyond_a_type_of_times_leave_its_values_alone() -> None:
+    column = pa.array(NS["x"], pa.timestamp("ns"))
+    for how in ({"top": "2500-01-01"}, {"bottom": "1500-01-01"}):
+        assert recode({"x": column}, {"x": how})["x"].to_pylist() == column.to_pylist()
+    found = recode({"x": column}, {"x": {"breaks": ["1690-01-01", "2200-01-01"]}})["x"]  # 510 years: over 63 bits
+    assert {one.to_pydatetime() for one in found.to_pylist()} == {datetime(1945, 1, 1, 12)}
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"top": "1995-01-01", "top_as": "9999-12-31"},
+        {"bottom": "1995-01-01", "bottom_as": "1500-01-01"},
+        {"breaks": ["1500-01-01", "1995-01-01", "2500-01-01"]},
+    ],
+    ids=str,
+)
+def test_dates_that_do_not_fit_into_a_type_are_refused(how: dict[str, Any]) -> None:
+    with pytest.raises(shoal.SchemaError, match="a date of its recode does not fit into its type timestamp"):
+        recode({"x": pa.array(NS["x"], pa.timestamp("ns"))}, {"x": how})
+
+
+def test_a_last_year_that_does_not_fit_into_a_type_and_parts_of_days_are_refused() -> None:
+    last = pa.array([2**63 - 1, 0]).cast(pa.timestamp("ns"))
+    with pytest.raises(shoal.SchemaError, match="a year of its recode does not fit into its type timestamp"):
+        recode({"x": last}, {"x": {"interval": "year"}})
+    broken = pa.array([86_400_007, 0]).cast(pa.date64())
+    with pytest.raises(shoal.DataError, match="must hold whole days") as refused:
+        recode({"y": [1, 2], "x": broken}, {"x": {"interval": "year"}})
+    assert "7" not in str(refused.value)
 
 
 def test_categories_become_groups_and_their_taxonomy_is_cut() -> None:
@@ -287,7 +324,7 @@ def test_commands_report_evidence_attacks_and_verification(
     [
         ({"recode": {"agee": {"top": 1}}}, "no column is called 'agee'"),
         ({"recode": {"work": {"top": 1}}}, "limits and intervals are for numbers and dates"),
-        ({"recode": {"age": {"level": 1}}}, "must have a taxonomy"),
+        ({"recode": {"age": {"level": 1}}}, "needs a taxonomy, which is missing"),
         ({"recode": {"age": {"groups": {"1": [1, 2]}}}}, "groups are for ordered categories"),
         ({"recode": {"work": {"level": 3}}}, "must be below 3"),
         ({"recode": {"age": {"top": 90.5}}}, "not a multiple of 1"),
@@ -312,10 +349,11 @@ def test_what_cannot_be_recoded_is_refused_in_a_sentence(change: dict[str, Any],
         shoal.protect(people(), {**RECIPE, **change})
 
 
-def test_engines_for_large_tables_refuse(tmp_path: Path) -> None:
-    people().to_pandas().to_csv(tmp_path / "in.csv", index=False)
-    with pytest.raises(shoal.ParameterError, match="Disk engine: recode is not supported"):
-        shoal.protect(tmp_path / "in.csv", RECIPE, output=tmp_path / "out.csv", engine="disk")
+def test_spark_refuses() -> None:
+    from shoal.flow.engines.spark.plan import refuse_on_spark
+
+    with pytest.raises(shoal.ParameterError, match="Spark engine: recode is not supported"):
+        refuse_on_spark(shoal.Recipe(**RECIPE))
 
 
 def test_the_gate_refuses_cells_that_were_not_recoded() -> None:
@@ -391,3 +429,40 @@ def test_a_column_of_integers_keeps_all_digits(tmp_path: Path) -> None:
     shoal.protect(tmp_path / "in.csv", recipe, output=tmp_path / "out.csv")
     found = [int(line.split(",")[1]) for line in (tmp_path / "out.csv").read_text().splitlines()[1:]]
     assert found == [*numbers[:10], numbers[9], numbers[9]]
+
+
+HARD: list[dict[str, Any]] = [
+    {"top": 40.1},
+    {"bottom": -1e-300, "top": 10**400},
+    {"bottom": 0.3, "top": 90, "bottom_as": 0.1},
+    {"interval": 0.1},
+    {"interval": 0.3, "bottom": -7.25, "top": 41.7, "top_as": 50},
+    {"interval": 1e-9, "top": 3},
+    {"interval": 7, "bottom": 3},
+    {"breaks": [-50, -0.3, 0, 12.5, 12.6, 99]},
+]
+
+
+@pytest.mark.parametrize("kind", [pa.float64(), pa.float32(), pa.int64(), pa.uint64(), pa.decimal128(24, 3)], ids=str)
+@pytest.mark.parametrize("how", HARD, ids=str)
+def test_numbers_that_are_computed_once_become_what_each_would(
+    how: dict[str, Any], kind: pa.DataType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not pa.types.is_floating(kind):
+        how = {name: _whole(one) for name, one in how.items()}
+    rng = np.random.default_rng(3)
+    numbers = [*rng.normal(0, 60, 300), *(0.1 * rng.integers(-400, 400, 300)), 40.1, 12.5, -0.3, 0.0, 99.0, 41.7]
+    numbers += [1e300, -1e300, 5e-324, np.nextafter(0.3, 1), -0.0] if kind == pa.float64() else []
+    numbers += [2.0**62, 2.0**53 + 2] if pa.types.is_integer(kind) else []
+    numbers = [abs(one) for one in numbers] if kind == pa.uint64() else numbers
+    values = pa.array([Decimal(f"{one:.3f}") for one in numbers], kind) if pa.types.is_decimal(kind) else None
+    values = pa.array(np.array(numbers)).cast(kind, safe=False) if values is None else values
+    column = Column("x", Role.QUASI, Kind.INTEGER if pa.types.is_integer(kind) else Kind.CONTINUOUS)
+    change = recoded_numbers.change_of_numbers(column, recode_of(how), kind)
+    found = change(values)
+    monkeypatch.setattr(recoded_numbers, "_same_result", lambda x, how: np.arange(len(x)))
+    assert list(map(repr, found.to_pylist())) == list(map(repr, change(values).to_pylist()))
+
+
+def _whole(given: Any) -> Any:
+    return sorted({int(one) for one in given}) if isinstance(given, list) else int(given) or 1

@@ -130,7 +130,7 @@ class TestWhatIsTrue:
         assert failed(tmp_path / "e.json", done.data, frame) == []
         other = as_frame(people(seed=1))
         assert failed(tmp_path / "e.json", done.data, other) == ["The input is the one that was protected"]
-        with pytest.raises(shoal.ParameterError, match="exists already"):
+        with pytest.raises(shoal.ParameterError, match="already exists"):
             done.evidence(tmp_path / "e.json")
 
     def test_of_a_file_evidence_must_be_asked_for_in_time(self, tmp_path: Path) -> None:

@@ -115,7 +115,7 @@ def test_an_existing_table_is_replaced_only_with_force(database: Any, run: Calla
     command = ("protect", database.at("people"), "-o", database.at("safe"), "--quasi", "age", "--k", "3")
     ran = run(*command)
     assert ran.code == 2
-    assert "exists already; give --force to replace it, or another name." in ran.err
+    assert "already exists; give --force to replace it, or another name." in ran.err
     assert "hunter2" not in ran.err
     assert read(database.at("safe")).column_names == ["age"]
     ran = run(*command, "--force", "--json")
@@ -233,7 +233,7 @@ def test_two_writers(database: Any, late: bool) -> None:
             write_meanwhile(database.at("safe"), late=True)
         assert database.tables() == {"other"}
         return
-    with pytest.raises(shoal.ParameterError, match="exists already"):
+    with pytest.raises(shoal.ParameterError, match="already exists"):
         write_meanwhile(database.at("safe"), late=late)
     assert read(database.at("safe")).column_names == ["age"]
     assert database.tables() == {"other", "safe"}

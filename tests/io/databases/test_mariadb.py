@@ -147,7 +147,7 @@ def test_a_strict_session_refuses_what_does_not_fit(mariadb_database: Any) -> No
         shoal.write_table(pa.table({"a": [1.0, float("inf"), None]}), mariadb_database.at("t"))
     with pytest.raises(shoal.EngineError, match="differ by more than upper and lower case"):
         shoal.write_table(pa.table({"a": [1], "A": [2]}), mariadb_database.at("t"))
-    with pytest.raises(shoal.ParameterError, match="at most 64 characters, column 1 has more"):
+    with pytest.raises(shoal.ParameterError, match="at most 64 characters; column 1 has more"):
         shoal.write_table(pa.table({"a" * 65: [1]}), mariadb_database.at("t"))
     assert mariadb_database.tables() == set()
 

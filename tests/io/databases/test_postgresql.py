@@ -77,7 +77,7 @@ def test_schemas_and_odd_names(postgres_database: Any) -> None:
     assert postgres_database.tables() == {"survey", "a.b", 'UPPER and "lower"'}
     with pytest.raises(shoal.EngineError, match="there is no such schema"):
         write(postgres_database.at("nowhere.survey"))
-    with pytest.raises(shoal.ParameterError, match="at most 63 bytes, column 1 has more"):
+    with pytest.raises(shoal.ParameterError, match="at most 63 bytes; column 1 has more"):
         write(postgres_database.at("long"), TABLE.rename_columns(["ä" * 40, "pay"]))
     with pytest.raises(shoal.ParameterError, match="the name of a table must have at most 63 bytes"):
         write(postgres_database.at("t" * 64))

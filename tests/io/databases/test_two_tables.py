@@ -66,7 +66,7 @@ def test_both_appear_in_a_database_that_was_not_there(undoing: Any, tmp_path: Pa
 def test_neither_replaces_a_table_without_force(undoing: Any, there: str) -> None:
     for name in ("people", there):
         shoal.write_table(PEOPLE, undoing.at(name))
-    with pytest.raises(shoal.ParameterError, match=f"table={there}: exists already"):
+    with pytest.raises(shoal.ParameterError, match=f"table={there}: already exists"):
         shoal.protect_file(undoing.at("people"), undoing.at("safe"), RECIPE)
     assert undoing.tables() == {"people", there}
 

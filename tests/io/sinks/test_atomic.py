@@ -83,7 +83,7 @@ def enter(target: Path, *, force: bool) -> None:
 def test_existing_target(tmp_path: Path) -> None:
     target = tmp_path / "people.csv"
     target.write_text("before")
-    with pytest.raises(ParameterError, match=r"people\.csv: exists already; give --force to replace it"):
+    with pytest.raises(ParameterError, match=r"people\.csv: already exists; give --force to replace it"):
         enter(target, force=False)
     assert target.read_text() == "before"
     assert names(tmp_path) == ["people.csv"]
@@ -112,7 +112,7 @@ def test_somebody_else_is_faster(tmp_path: Path, links: bool, monkeypatch: pytes
             staged.write_text("mine")
             target.write_text("theirs")
 
-    with pytest.raises(ParameterError, match="exists already"):
+    with pytest.raises(ParameterError, match="already exists"):
         race()
     assert target.read_text() == "theirs"
     assert names(tmp_path) == ["people.csv"]
@@ -186,8 +186,8 @@ def test_errors_name_the_target(tmp_path: Path) -> None:
         (errno.ENOSPC, r"full\)\. Free some space"),
         (errno.EDQUOT, r"full\)\. Free some space"),
         (errno.EFBIG, "size exceeds the limit"),
-        (errno.EROFS, "may not be written to"),
-        (errno.EACCES, "may not be written to"),
+        (errno.EROFS, "is not writable"),
+        (errno.EACCES, "is not writable"),
         (errno.EIO, "Check the disk"),
     ],
 )
@@ -252,7 +252,7 @@ except EngineError as error:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     tmp_path.chmod(0o755)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count(f"{name}: could not be written (the folder may not be written to)") == 2
+    assert done.stdout.count(f"{name}: could not be written (the folder is not writable)") == 2
     assert names(tmp_path) == []
 
 

@@ -31,7 +31,7 @@ def test_both_appear(tmp_path: Path) -> None:
 @pytest.mark.parametrize("there", ["a.csv", "b.csv"])
 def test_neither_appears_if_one_is_there(there: str, tmp_path: Path) -> None:
     (tmp_path / there).write_text("old")
-    with pytest.raises(shoal.ParameterError, match="exists already"):
+    with pytest.raises(shoal.ParameterError, match="already exists"):
         write(tmp_path)
     assert contents(tmp_path) == {there: "old"}
 
@@ -68,6 +68,6 @@ def test_somebody_elses_file_is_not_touched(tmp_path: Path) -> None:
         with both(tmp_path / "a.csv", tmp_path / "b.csv", force=False):
             (tmp_path / "b.csv").write_text("theirs")
 
-    with pytest.raises(shoal.ParameterError, match=r"b.csv: exists already"):
+    with pytest.raises(shoal.ParameterError, match=r"b.csv: already exists"):
         meanwhile()
     assert contents(tmp_path) == {"b.csv": "theirs"}

@@ -127,7 +127,7 @@ class TestStagedFolder:
 
     def test_without_force_nothing_is_replaced(self, tmp_path: Path) -> None:
         publish(tmp_path / "safe", text="old")
-        with pytest.raises(ParameterError, match="exists already; give --force"):
+        with pytest.raises(ParameterError, match="already exists; give --force"):
             publish(tmp_path / "safe")
         (tmp_path / "file").write_text("old")
         with pytest.raises(ParameterError, match="must be a folder, got a file"):
@@ -136,7 +136,7 @@ class TestStagedFolder:
 
     def test_nor_what_appears_in_the_meantime(self, tmp_path: Path) -> None:
         target = tmp_path / "safe"
-        with pytest.raises(ParameterError, match="exists already"):
+        with pytest.raises(ParameterError, match="already exists"):
             publish_late(target)
         assert names(tmp_path) == ["safe"]
         assert names(target) == ["mine.csv"]

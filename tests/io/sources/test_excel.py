@@ -193,7 +193,7 @@ def test_limits(tmp_path: Path, allowed: str) -> None:
         column = pa.array([10**15, 10**15 + 1], pa.timestamp("us"))
     with pytest.raises(shoal.DataError) as refused:
         shoal.write_table(pa.table({"x": column}), tmp_path / "a.xlsx")
-    assert f"column 'x' must hold {allowed}, because of Excel; 1 are not, in data row 2." in str(refused.value)
+    assert f"in Excel column 'x' must hold {allowed}; 1 are not, in data row 2." in str(refused.value)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -90,7 +90,7 @@ def test_an_existing_folder_is_replaced_only_by_force(bucket: Any, protect: Call
     before = bucket.names("safe")
     ran = protect(bucket.url("safe/"))
     assert (ran.code, bucket.names("safe")) == (2, before)
-    assert "exists already; give --force" in ran.err
+    assert "already exists; give --force" in ran.err
     assert protect(bucket.url("safe/"), "--dry-run").code == 2
     assert protect(bucket.url("safe/"), "--force", k=5).code == 0
     assert bucket.names("safe") == [MANIFEST, *listed(bucket)]
@@ -226,7 +226,7 @@ def test_files_that_cannot_be_deleted_are_reported(
     monkeypatch.setattr(StoreFolder, "delete", forbidden)
     ran = protect(bucket.url("safe/"), "--force", k=5)
     assert (ran.code, "could not all be deleted" in " ".join(ran.out.split())) == (0, True)
-    assert set(before) < set(bucket.names("safe"))  # two generations, of which the manifest names one
+    assert set(before) < set(bucket.names("safe"))  # two generations; the manifest names one of them
     audited = run("audit", bucket.url("safe/"), "--quasi", "age,pay", "--require", "k=5", "--json")
     assert (audited.code, json.loads(audited.out)["records"]) == (0, 100)
 

@@ -157,6 +157,6 @@ def test_blocks_of_codes_are_refined_and_do_not_depend_on_rows() -> None:
     other = Memory(x[shuffled])
     partition_in_blocks(other, Blocks(k=5, size=200, rounds=2).blockwise(1000, 1))
     vector = np.unique(np.column_stack(x.sort_keys()), axis=0, return_inverse=True)[1].reshape(-1)
-    once = np.bincount(vector)[vector[shuffled]] == 1  # copies are told apart by row
+    once = np.bincount(vector)[vector[shuffled]] == 1  # copies differ in their rows only
     pairs = set(zip(refined[shuffled][once], other.labels[once], strict=True))
     assert len(pairs) == len(set(other.labels[once]))

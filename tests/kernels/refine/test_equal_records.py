@@ -1,4 +1,4 @@
-"""Equal records move together: what is kept, and that no shift of all copies of a record lowers the loss."""
+"""Equal records move together: invariants, and that no shift of all copies of a record lowers the loss."""
 
 from __future__ import annotations
 

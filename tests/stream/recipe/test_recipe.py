@@ -55,7 +55,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a category twice": ({"bounds": {}, "categories": {"age": [1, "1"]}}, "must be different, got one twice."),
     "no category": ({"bounds": {}, "categories": {"age": []}}, "must be a list of its categories"),
-    "nothing as category": ({"bounds": {}, "orders": {"age": [None, 1]}}, "must be values, got a list"),
+    "nothing as category": ({"bounds": {}, "orders": {"age": [None, 1]}}, "must be values, got one that is a list"),
     "one zone": (
         {"bounds": {"age": ("2024-01-01T00:00Z", "2025-01-01T00:00")}},
         "must be two dates or times in ISO 8601, with a zone or without, of the years 1 to 9999.",

@@ -134,8 +134,8 @@ class Canonical(Partitioner):
     """Sorts the points by their coordinates, lets a method partition them, and returns the classes in row order.
 
     **Guarantee.** If two records swap rows, so do their labels. Among records that are equal in all coordinates, the
-    order of rows still decides which of them is in which class; by person, only if their people are alike, too. A
-    single block is marked as formed by value if its atoms split no such records.
+    order of rows still decides which of them is in which class; with `by_person`, only if their people have equal
+    records, too. A single block is marked as formed by value if its atoms split no such records.
     """
 
     method: Partitioner
@@ -240,7 +240,7 @@ def _refuse_many_categories(points: Points) -> None:
     name, places = max(points.places.items(), key=lambda one: len(one[1]))
     if len(places) > _CATEGORIES:
         raise DataError(
-            f"certify: a nominal column may have at most {_CATEGORIES} categories and groups, {name!r} has "
+            f"certify: a nominal column may have at most {_CATEGORIES} categories and groups; {name!r} has "
             f"{len(places):,}. Group its categories, or leave out --certify."
         )
 

@@ -126,7 +126,7 @@ def bound_points(X: ArrayLike, k: int, labels: ArrayLike | None) -> Certificate:
     compact, sizes = np.unique(numbers, return_inverse=True, return_counts=True)[1:]
     if sizes.min() < k:
         raise DataError(
-            f"lower_bound: every class must have at least k = {int(k)} records, "
+            f"lower_bound: every class must have at least k = {int(k)} records; "
             f"{int((sizes < k).sum()):,} of {len(sizes):,} have fewer. Lower k."
         )
     return certify([points], [compact.astype(np.int64)], None, int(k))
@@ -146,7 +146,7 @@ def _coordinates(owner: str, X: ArrayLike) -> NDArray[np.float64]:
     odd = np.flatnonzero(~np.isfinite(array).all(axis=1)).tolist()
     if odd:
         raise DataError(
-            f"{owner}: X must be finite, {len(odd):,} of {len(array):,} rows hold a NaN or an infinity: "
+            f"{owner}: X must be finite; {len(odd):,} of {len(array):,} rows hold a NaN or an infinity: "
             f"{data_rows(odd)}. Fill or remove these rows."
         )
     return np.ascontiguousarray(array)

@@ -17,7 +17,7 @@ from shoal.types.protocols import Partitioner
 
 @dataclass(frozen=True, eq=False)
 class Profiles:
-    """People with equally many records in the same strata, who can be told apart by their records only.
+    """People with equally many records in the same strata, who differ only in the values of their records.
 
     Attributes
     ----------

@@ -190,7 +190,7 @@ def partition_strata(
 ) -> Partition:
     """Partition the points, stratum by stratum where there are strata.
 
-    Every stratum gets the same random numbers, so that its classes do not depend on the order of strata, nor of rows.
+    Every stratum gets the same random numbers, so that its classes depend neither on the order of strata nor of rows.
     """
     if strata is None:
         return method.partition(points, rng)

@@ -2,7 +2,7 @@
 
 Only quasi-identifiers, strata and counts decide, before any class is formed; people at the same cost are dropped
 together or not at all. So the rows that remain are the same if members of a class exchange their quasi-identifiers, and
-nobody is missing because of a confidential value.
+no one is dropped because of a confidential value.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ def suppressed(table: Table, recipe: Recipe) -> NDArray[np.bool_]:
     if recipe.attacker == "table" and known is None and not recipe.strata:
         method = registry.load("partition", recipe.method)
         fitting = (d for d in range(most, -1, -1) if method.leaves_none_over(len(table) - d, recipe.k, recipe.t))
-        most, equal = next(fitting, most), False
+        if (count := next(fitting, None)) is not None:
+            most, equal = count, False
     drops = costliest(costs, people, strata, recipe.k, most, int(recipe.suppress * len(table) + 1e-9), equal=equal)
     return np.asarray(drops[people], np.bool_)
 
@@ -166,7 +167,7 @@ def costliest(
 
 
 def _from_the_top(costs: NDArray[np.float64], *, equal: bool) -> Iterator[NDArray[np.int64]]:
-    """Yield people by falling cost, those who cost the same together; nothing is gained by those who cost nothing."""
+    """Yield people by decreasing cost, ties together if `equal`; people who cost nothing are left out."""
     order = np.argsort(-costs, kind="stable")
     order = order[costs[order] > 0]
     costs, begin = costs[order], 0

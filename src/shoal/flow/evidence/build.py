@@ -22,7 +22,7 @@ _HIDDEN = "hmac-sha256:"
 
 @dataclass(frozen=True, eq=False)
 class Proof:
-    """What evidence needs in addition to the run: the release as it was read back, and the tables' digests.
+    """Inputs of evidence in addition to the run: the release as it was read back, and the tables' digests.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class Proof:
     outputs: tuple[tuple[str, Digest], ...]
     salt: bytes = field(repr=False)
     receipt: Callable[[], Receipt] = field(repr=False)
-    records: int | None = None  #: of an output of which `leaving` is a sample
+    records: int | None = None  #: number of records in the output, if `leaving` is only a sample of it
     class_sizes: list[list[int]] | None = field(default=None, repr=False)  #: of such an output
 
     @classmethod
@@ -53,7 +53,7 @@ class Proof:
         records: int,
         class_sizes: list[list[int]],
     ) -> Proof:
-        """Return the proof of a staged file or folder that is larger than memory, of which there is a sample."""
+        """Return the proof of a staged file or folder that is larger than memory, given a sample of it."""
         return cls(sample, ((name, of_path(staged)),), secret.fresh(), receipt, records, class_sizes)
 
     @classmethod

@@ -190,7 +190,7 @@ class Receipt:
     class_key
         The key of those digests.
     holdout_key
-        The key by which people were drawn who are not in the release; None if nobody was left out.
+        The key by which the people of the holdout were drawn; None without a holdout.
     """
 
     commitment: Commitment

@@ -31,7 +31,7 @@ _ANY = ("t_close_merge", "k_first")
 
 @dataclass(frozen=True)
 class Explore(Checked):
-    """What to try, how long, and what to measure; see :func:`shoal.explore`."""
+    """Settings of an exploration: values to try, time limit and measures; see :func:`shoal.explore`."""
 
     k: Annotated[tuple[int, ...] | None, Param("Class sizes to try; default: 3, 5, 10, 25 and the recipe's.")] = None
     t: Annotated[tuple[float, ...] | None, Param("Values of t to try; default: the recipe's.")] = None
@@ -171,7 +171,7 @@ def two_attackers(recipe: Recipe, asked: Explore) -> bool:
 
 
 def _for_both(ways: Sequence[Way], recipe: Recipe, asked: Explore, *, close: bool) -> Iterator[Way]:
-    """Yield ways that withstand someone who knows the algorithm, if they can, then those for one who knows the table.
+    """Yield ways that withstand someone who knows the algorithm, where possible, then those for the table only.
 
     A way that gives the same classes against both is tried once.
     """

@@ -63,7 +63,7 @@ def as_text(column: pa.ChunkedArray) -> pa.Array:
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What is predicted from what; the codes of all columns come from the original records."""
+    """Prediction task: a target and the columns to predict it from, coded as in the original records."""
 
     target: str
     classes: pa.Array | None  #: of the target; None: it is a number

@@ -86,7 +86,7 @@ def _refused(made: Formed, release: Laplace) -> dict[str, Numbers]:
     refuse_unknown(release, made.partition)
     if others := [a.name for a in made.attributes if not isinstance(a, Numbers)]:
         raise SchemaError(
-            f"Explore: with epsilon quasi-identifiers must be numbers, {listing(others)} holds categories, whose "
+            f"Explore: with epsilon quasi-identifiers must be numbers; {listing(others)} holds categories, whose "
             "error cannot be known in advance. Leave it out, or give it another role."
         )
     return {a.name: a for a in made.attributes if isinstance(a, Numbers)}

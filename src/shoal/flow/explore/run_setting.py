@@ -63,12 +63,12 @@ class Bench:
 
 @dataclass(frozen=True, eq=False)
 class Strategy:
-    """How settings are compared: by loss and risk, or by their expected loss with noise.
+    """Strategy for comparing settings: by loss and risk, or by their expected loss with noise.
 
     Attributes
     ----------
     candidates
-        Returns the settings to try on a table whose points have so many coordinates.
+        Returns the settings to try, given the number of coordinates of a point.
     tried
         Tries one of them.
     marked

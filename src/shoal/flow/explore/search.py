@@ -1,8 +1,8 @@
 """Search through settings: several at a time, until all are tried, the time is up, or the listener has seen enough.
 
 Settings run in daemon threads, because a kernel cannot be ended from outside: when the search stops, running settings
-are told to stop through their progress reports, and what does not listen is abandoned. Their results are not used,
-since a search that was cut short would give another result on another machine.
+are asked to stop through their progress reports, and those that do not respond are abandoned. Their results are not
+used, since a search that was cut short would give another result on another machine.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ class _Search:
             yield len(self.found)
 
     def work(self) -> None:
-        """Try settings one after another, in a thread of its own."""
+        """Try settings one after another, in a separate thread."""
         try:
             with progress.listening(_Worker(self.stop, self._said)):
                 while (at := self._next()) is not None:
@@ -167,7 +167,7 @@ class _Search:
         self._arrived.put(lambda: True)
 
     def _next(self) -> int | None:
-        """Return the next setting whose estimate fits into the remaining time; None if there is none."""
+        """Return the next setting whose estimate fits into the remaining time; None if no setting does."""
         with self._lock:
             while self._waiting and not self.stop.is_set():
                 at = self._waiting.popleft()

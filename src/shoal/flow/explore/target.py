@@ -62,19 +62,19 @@ def checked_target(table: Table, name: str) -> pa.Array | None:
     classes, counts = counted.field("values"), counted.field("counts").to_numpy()
     if len(classes) < 2:
         raise DataError(
-            f"Explore: target must have at least 2 different values, {name!r} has {len(classes)}. Choose another "
+            f"Explore: target must have at least 2 different values; {name!r} has {len(classes)}. Choose another "
             "column."
         )
     if table.schema[name].kind in _NUMBERS and len(classes) > _FEW:
         return None
     if len(classes) > _MANY:
         raise DataError(
-            f"Explore: target must have at most {_MANY} classes, {name!r} has {len(classes):,}. Choose another column, "
+            f"Explore: target must have at most {_MANY} classes; {name!r} has {len(classes):,}. Choose another column, "
             "or group its values first."
         )
     if counts.min() < _LEAST:
         raise DataError(
-            f"Explore: target must have at least {_LEAST} records of each class, {name!r} has {counts.min():,} of one. "
+            f"Explore: target must have at least {_LEAST} records of each class; {name!r} has {counts.min():,} of one. "
             "Group its values first, or use a larger sample."
         )
     return classes.sort()
@@ -125,7 +125,7 @@ class Trials:
 
     @cached_property
     def task(self) -> Task:
-        """What is predicted."""
+        """The prediction task."""
         schema = self.bench.table.schema
         used = [c for c in schema.columns if c.role not in _UNSEEN and c.name != self.target]
         classes = checked_target(self.bench.table, self.target)
@@ -289,7 +289,7 @@ def _weaker_release(asked: str, release: str) -> str:
 
 
 def guarantee_of(one: Setting) -> str:
-    """Return the guarantee of a setting in words: settings are compared with those of the same one."""
+    """Return the guarantee of a setting in words: only settings with the same guarantee are compared."""
     k, t = one.asked
     parts = [f"{_guarantee(one.recipe.get('release', PUBLIC))}, k = {k}"]
     parts += [] if t is None else [f"t = {t:g}"]

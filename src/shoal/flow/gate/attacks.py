@@ -71,10 +71,10 @@ def _measured(found: Attempt, case: Case) -> Attempt:
 
 
 def note_on_order(attempts: Iterable[Attempt], row_order: str) -> tuple[str, ...]:
-    """Return a note if positions tell more than released values do, and the order was not chosen by hand.
+    """Return a note if positions tell more than released values do, and the recipe did not choose the order.
 
-    It has no figures: like the decision to shuffle, it may depend on who has which row. Of columns that make records
-    unique, the audit's own warning tells.
+    It has no figures: like the decision to shuffle, it may depend on who has which row. The audit itself warns about
+    columns that make records unique.
     """
     if row_order == "auto" and any(one.attack == "row_order" and one.succeeded for one in attempts):
         return ('The order of rows tells more about single records than their values do. Set row_order = "shuffle".',)

@@ -140,7 +140,8 @@ def attacker_of(release: Release, promise: Promise) -> Attacker | None:
     if not promise.withstands:
         return None
     replays = max((int(dict(one.levels)["replays"]) for one in promise.replayed), default=0)
-    weak = Attacker("table", promise.k, replays=replays, row=SECOND if promise.two_tables else "record")
+    counted = "person" if promise.together is None else "group"
+    weak = Attacker("table", promise.k, None, counted, replays, SECOND if promise.two_tables else "record")
     if promise.withstands != "algorithm" or (promise.counted is not None and release.subjects is None):
         return weak
     (block,) = promise.blocks
@@ -153,7 +154,7 @@ def attacker_of(release: Release, promise: Promise) -> Attacker | None:
     fewest, share = _people_in(release, promise, atoms)
     if not united or fewest < promise.k:
         return weak
-    return replace(weak, knows="algorithm", share=share, counted="person" if promise.together is None else "group")
+    return replace(weak, knows="algorithm", share=share)
 
 
 def _people_in(release: Release, promise: Promise, atoms: NDArray[np.int64]) -> tuple[int, float | None]:

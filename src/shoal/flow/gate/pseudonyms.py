@@ -40,7 +40,7 @@ def visible_in(promise: Promise) -> list[tuple[str, ...]]:
 
 
 def refuse_wrong_pseudonyms(release: Release, name: str) -> None:
-    """Refuse pseudonyms that are missing, that are not one for each person, or that are somebody's name."""
+    """Refuse pseudonyms that are missing, that are not one for each person, or that equal an original identifier."""
     from shoal.privacy.counting.classes import comparable, people_of
 
     if name not in release.data.column_names:

@@ -130,7 +130,7 @@ def check_metadata(
     keep: bool,
     whole: Mapping[str, Sequence[Any]] | None = None,
 ) -> tuple[str, ...]:
-    """Check the metadata and categories of a release, and report what became of the input's metadata.
+    """Check the metadata and categories of a release, and report what happened to the input's metadata.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def check_metadata(
 def judge_metadata(
     read: pa.Schema, written: Sequence[pa.Schema], stray: Sequence[str], staged: Sequence[Any], *, keep: bool
 ) -> tuple[str, ...]:
-    """Refuse metadata and categories that may not be released, and report what became of the input's metadata.
+    """Refuse metadata and categories that may not be released, and report what happened to the input's metadata.
 
     Parameters
     ----------

@@ -9,20 +9,24 @@ from fractions import Fraction
 from itertools import chain
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from shoal.errors import GuaranteeError
 from shoal.flow.stages.values import as_values
-from shoal.privacy.counting.recoded_values import exact, left_of, only_middles, within
+from shoal.privacy.counting.recoded_values import ends_of, exact, left_of, only_middles, within
 from shoal.schema.cells import is_text, tidy, with_point
 from shoal.schema.roles import without_user_missing
 from shoal.types import Dialect, Kind, Release, Role, Table, called
+from shoal.types.statistical_files import Variable
 
 _TICKS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+_NEAR, _LARGEST = 1e-9, 10**300  # relative distance of numbers that doubles put into the right order, up to this
 _LONGEST = 400  # decimal places of the smallest double, and more
 
 
 _ROOT = "*"  # the group above all others
+_AND = " + "  # between the names of merged strata
 
 
 def check_recoded(
@@ -33,6 +37,7 @@ def check_recoded(
     as_written: bool,
     noisy: bool = False,
     resolution: Mapping[str, Any] | None = None,
+    merges: bool = False,
 ) -> None:
     """Refuse a release, of one table or two, in which a cell was not recoded.
 
@@ -43,7 +48,7 @@ def check_recoded(
     recode
         The recodings of the recipe, by column.
     table
-        The recoded table, of which categories are the leaves of their taxonomies; and the table before, for its types.
+        The recoded table, whose categories are the leaves of their taxonomies; and the table before, for its types.
     as_written
         Whether quasi-identifiers are released as cells of records. Aggregates of numbers and dates must only lie within
         the limits.
@@ -51,6 +56,8 @@ def check_recoded(
         Whether noise was added to quasi-identifiers; then only categories are checked.
     resolution
         The steps to which quasi-identifiers are rounded, by column.
+    merges
+        Whether small strata were merged: a joint name must consist of values that the recoding returns.
 
     Raises
     ------
@@ -68,7 +75,8 @@ def check_recoded(
                 continue
             how_exactly = _Strictness(as_written or table.schema[name].role is not Role.QUASI, noisy, steps.get(name))
             try:
-                fits = _fits(found, table.as_read, name, how, how_exactly)
+                cells = _taken_apart(found, name, table) if merges and table.schema[name].role is Role.STRATA else found
+                fits = _fits(cells, table.as_read, name, how, how_exactly)
             except (pa.ArrowException, ArithmeticError, ValueError, TypeError):  # fail closed; messages may show cells
                 fits = False
             if not fits:
@@ -103,16 +111,33 @@ def _fits(found: Table, before: Table, name: str, how: Mapping[str, Any], strict
             if exactly
             else within(ticks, how, per_second, strict.step)
         )
-    numbers = _numbers(found, name)
+    middles = exactly and ("interval" in how or "breaks" in how)  # then only a few values are allowed
+    numbers = _numbers(found, name, None if middles else how)
     finite = [one for one in numbers if not isinstance(one, float)]
     low, high = ("breaks" in how or end in how for end in ("bottom", "top"))
     if (high and math.inf in numbers) or (low and -math.inf in numbers):
         return False
-    return only_middles(finite, how, _unit(column.kind, kind)) if exactly else within(finite, how, None, strict.step)
+    bits = 32 if pa.types.is_float32(kind) else 64
+    return (
+        only_middles(finite, how, _unit(column.kind, kind)) if exactly else within(finite, how, None, strict.step, bits)
+    )
+
+
+def _taken_apart(found: Table, name: str, table: Table) -> Table:
+    """Return the strata of a release, with the joint name or code of merged strata replaced by what it stands for."""
+    known, variable = set(map(called, _distinct(table, name))), Variable.of(found.data.schema.field(name))
+    labels = {} if variable is None else {called(code): str(label) for code, label in variable.labels}
+    codes = {label: code for code, label in labels.items()}
+    cells = [called(one) for one in _distinct(found, name)]
+    if known.issuperset(cells) or not (labels or is_text(found.data.column(name))):
+        return found
+    joint = [one for one in cells if one not in known]
+    parts = [codes.get(part, part) for one in joint for part in labels.get(one, one).split(_AND)]
+    return Table(pa.table({name: pa.array([*known.intersection(cells), *parts])}), found.schema, found.dialect)
 
 
 def _unit(kind: Kind, stored: pa.DataType) -> Fraction | None:
-    """Return the number of which all values of a column are multiples; None: any number."""
+    """Return the step of a column: all its values are multiples of it; None: any number."""
     if kind is Kind.INTEGER or pa.types.is_integer(stored):
         return Fraction(1)
     return Fraction(1, 10**stored.scale) if pa.types.is_decimal(stored) else None
@@ -147,9 +172,13 @@ def _distinct(table: Table, name: str) -> list[Any]:
     return list(cells.unique().drop_null().to_pylist())
 
 
-def _numbers(table: Table, name: str) -> set[Fraction | float]:
-    """Return the distinct numbers of a column, with all of their digits; infinities as floats, and no NaN."""
+def _numbers(table: Table, name: str, within: Mapping[str, Any] | None) -> set[Fraction | float]:
+    """Return the distinct numbers of a column, with all of their digits; infinities as floats, and no NaN.
+
+    Those that lie well within the limits of a recoding are left out, if it is given.
+    """
     found = _distinct(table, name)
+    found = found if within is None else _doubtful(found, within)
     if found and isinstance(found[0], str):
         texts = with_point(pa.chunked_array([pa.array(found, pa.string())]), table.dialect or Dialect())
         found = [_read(text) for text in texts.to_pylist()]
@@ -157,6 +186,20 @@ def _numbers(table: Table, name: str) -> set[Fraction | float]:
     return {one for one in floats if not math.isnan(one)} | {
         exact(one) for one in found if not isinstance(one, float) or math.isfinite(one)
     }
+
+
+def _doubtful(numbers: list[Any], how: Mapping[str, Any]) -> list[Any]:
+    """Return the numbers that are beyond the limits of a recoding, or too near to them to be sure by doubles."""
+    if not numbers or isinstance(numbers[0], str):
+        return numbers
+    x = np.array(numbers, np.float64)
+    sure = np.isfinite(x)
+    for limit, side in zip(ends_of(how, None)[:2], (1.0, -1.0), strict=True):
+        if limit is not None:
+            if abs(limit) > _LARGEST:
+                return numbers
+            sure &= side * (x - float(limit)) > _NEAR * (np.abs(x) + abs(float(limit)))
+    return [number for number, one in zip(numbers, sure.tolist(), strict=True) if not one]
 
 
 def _read(text: str) -> Decimal:

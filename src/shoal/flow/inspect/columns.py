@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 from shoal import progress
 from shoal.flow.inspect.look import look_at
 from shoal.schema.coordinates import coordinate_pairs
-from shoal.schema.guess import FREE_TEXT, HOUSEHOLDS, Seen, role_of
+from shoal.schema.guess import DIFFER, FREE_TEXT, GROUP, HOUSEHOLDS, Seen, role_of
 from shoal.schema.repeats import A_PERSON, UNDECIDED, Repeats, repeats
-from shoal.types import Dialect, Guess, Role
+from shoal.types import Dialect, Guess, Kind, Role
 
-_OTHER_DATES = "dates in a second format, which cannot be read with the first; convert them to release them"
 _NUMBERED = ("named like an identifier", "labelled like an identifier")
 _ROLES = {
     True: (Role.IDENTIFIER, HOUSEHOLDS[-1]),
@@ -31,24 +30,35 @@ class Looked:
 
     guesses: tuple[Guess, ...]
     codes: Mapping[str, NDArray[np.int64]]  #: values as numbers from 0, of the columns that are counted later
-    notes: tuple[str, ...]  #: sentences on free text, repeated keys and coordinates
+    notes: tuple[str, ...]  #: sentences on unreadable cells, free text, repeated keys and coordinates
+    refused: tuple[str, ...]  #: columns that could not be protected, because cells are not of their kind
     coordinates: tuple[tuple[str, str], ...]  #: pairs of latitude and longitude
 
 
-def look(data: pa.Table, dialect: Dialect | None, other_dates: Collection[str], k: int) -> Looked:
-    """Guess the role of each column, first by itself, then by the others."""
+def look(data: pa.Table, dialect: Dialect | None, unread: Mapping[str, str], k: int) -> Looked:
+    """Guess the role of each column, first by itself, then by the others.
+
+    `unread` names the columns of dates or numbers that the dialect does not read, and why.
+    """
     columns: list[Seen] = []
     guesses: dict[str, Guess] = {}
     codes: dict[str, NDArray[np.int64]] = {}
     for at, name in enumerate(data.column_names):
         progress.report(at, data.num_columns)
         seen, found = look_at(data, name, dialect)
-        role, reason = (Role.IDENTIFIER, _OTHER_DATES) if name in other_dates else role_of(seen, k)
+        otherwise = (Role.IDENTIFIER, unread[name]) if name in unread else None
+        role, reason = otherwise or role_of(seen, k)
         guesses[name] = Guess(name, seen.kind, role, reason, seen.missing, seen.distinct, seen.label)
         columns.append(seen)
         if found is not None and (role is not Role.IDENTIFIER or not seen.apart):
             codes[name] = found
-    notes = [_FREE.format(one.name) for one in guesses.values() if one.reason == FREE_TEXT]
+    misread = {} if dialect is None else _unreadable(data, dialect, guesses.values())
+    notes = list(misread.values())
+    notes += [_FREE.format(one.name) for one in guesses.values() if one.reason == FREE_TEXT]
+    notes += [_HOUSEHOLD.format(one.name) for one in guesses.values() if one.reason in HOUSEHOLDS[:-1]]
+    texts = [one for one in columns if _may_be_values(one, guesses[one.name], data.column(one.name))]
+    remedy = "convert them" if dialect is None else "write them in a format that can be read, or give --datetime"
+    notes += [_TEXT.format(one.name, remedy) for one in texts]
     for one in _repeated(columns, guesses, codes):
         role, reason = _ROLES[one.household]
         guesses[one.name] = replace(guesses[one.name], role=role, reason=reason)
@@ -59,12 +69,21 @@ def look(data: pa.Table, dialect: Dialect | None, other_dates: Collection[str], 
             reason = f"{word} of a place, with {other!r} one attribute of two dimensions"
             guesses[name] = replace(guesses[name], role=Role.QUASI, reason=reason)
         notes.append(_PLACE.format(north, east))
-    return Looked(tuple(guesses.values()), codes, tuple(notes), tuple(pairs))
+    refused = tuple(name for name in misread if guesses[name].role not in (Role.OTHER, Role.IDENTIFIER))
+    return Looked(tuple(guesses.values()), codes, tuple(notes), refused, tuple(pairs))
 
 
 _FREE = (
-    "Column {!r} holds free text: most of its values differ and have several words. It is removed, because text can "
+    "Column {!r} holds free text: many of its values differ and have several words. It is removed, because text can "
     "name people. To release what it says, code it into categories first."
+)
+_TEXT = (
+    "Column {!r} is removed: its cells have digits, but are read as text, and nearly all differ. If they are dates or "
+    "numbers, {}; group codes to release them."
+)
+_HOUSEHOLD = (
+    "Column {0!r} identifies households, and is removed. To keep the members of a household in one class, and let k "
+    "count households, write together = {0!r} instead of naming it as an identifier."
 )
 _PLACE = (
     "Columns {!r} and {!r} are latitude and longitude: one attribute of two dimensions, with one scale, weight and "
@@ -72,10 +91,28 @@ _PLACE = (
 )
 
 
+def _may_be_values(seen: Seen, guess: Guess, cells: pa.ChunkedArray) -> bool:
+    """Tell whether texts that are removed because nearly all differ may be dates or numbers in an unknown format."""
+    from shoal.schema.conventions import like_dates
+
+    if not (guess.kind is Kind.NOMINAL and seen.apart and seen.given_out and guess.reason.endswith((GROUP, DIFFER))):
+        return False
+    return guess.reason.endswith(GROUP) or seen.like("values") is not None or like_dates(cells)
+
+
+def _unreadable(data: pa.Table, dialect: Dialect, guesses: Iterable[Guess]) -> dict[str, str]:
+    """Return a sentence for each column with cells that are not of its kind."""
+    from shoal.schema.cells import is_text, misfits
+
+    read = [one for one in guesses if one.role is not Role.IDENTIFIER and is_text(data.column(one.name))]
+    found = {one.name: misfits(data.column(one.name), one.name, one.kind, dialect) for one in read}
+    return {name: said for name, said in found.items() if said}
+
+
 def _repeated(
     columns: Sequence[Seen], guesses: Mapping[str, Guess], codes: Mapping[str, NDArray[np.int64]]
 ) -> list[Repeats]:
-    """Return the columns that repeat like a key, though neither name nor label says of what."""
+    """Return the columns that repeat like a key, though neither name nor label says what they identify."""
     own = [one.name for one in columns if one.name in codes and one.like("of_one_person")]
     found = []
     for seen in columns:

@@ -18,7 +18,7 @@ from shoal.flow.inspect.settle import settled
 from shoal.flow.inspect.starter import starter
 from shoal.flow.inspect.uniques import combination, counted, special_uniques
 from shoal.flow.plan.promise import UNCHANGED, coded, count_unique, unique_records
-from shoal.flow.stages.protect_command import command_for
+from shoal.flow.stages.protect_command import command_for, with_choices
 from shoal.flow.stages.read import is_textual, listed, open_source
 from shoal.flow.stages.text_format import TextFormat, detect_format
 from shoal.locations import Place
@@ -48,7 +48,7 @@ def inspect_file(
     if recipe is not None and isinstance(place.at, Path) and same_file(place.at, recipe):
         raise ParameterError(f"{recipe}: the recipe must not replace the input. Name another file.")
     if recipe is not None and recipe.exists() and not force:  # before the work, not after
-        raise ParameterError(f"{recipe}: exists already; give --force to replace it, or another name.")
+        raise ParameterError(f"{recipe}: already exists; give --force to replace it, or another name.")
     progress.stage("Read")
     encoding = _encoding(place, text)
     given = {**encoding, **text}
@@ -57,13 +57,18 @@ def inspect_file(
     name = str(getattr(place.at, "name", place))
     found = _inspect(data, read, (), given, name, listed("reviewed", reviewed))
     notes = (*(_ENCODED.format(one) for one in encoding.values()), *(() if dialect is None else dialect.notes))
-    found = replace(found, notes=(*notes, *found.notes), command=command_for(place, found, recipe))
+    command = command_for(place, found, recipe)
+    commands = tuple(with_choices(command, found.choices))
+    found = replace(found, notes=(*notes, *found.notes), command=command, commands=commands)
     if recipe is not None:
         write_text(found.recipe, recipe, force=force)
     return found
 
 
 _ENCODED = "The file is not UTF-8; it is read as {}, a guess. Check letters such as ä, é and ß in the output."
+
+
+_ALONE = "A single record cannot be protected: a class needs at least two records."
 
 
 def _encoding(place: Place, text: Mapping[str, Any]) -> dict[str, str]:
@@ -112,10 +117,11 @@ def _inspect(
         unchanged,
         k,
         text,
-        (*written.notes, *looked.notes),
+        (*written.notes, *looked.notes, *([_ALONE] if data.num_rows < k else [])),
         written.choices,
         special=special_uniques(tuple(known), [codes[one] for one in known]),
         coordinates=looked.coordinates,
+        refused=looked.refused,
     )
 
 
@@ -123,7 +129,7 @@ def _unchanged(data: pa.Table, columns: Sequence[Guess], reviewed: Sequence[str]
     """Count the records that are unique on the columns that the guessed roles would release unchanged."""
     kept = [guess.name for guess in columns if guess.role in UNCHANGED]
     faults = [
-        f"Inspect: reviewed must hold columns that are released unchanged, {guess.name!r} is not: its role is guessed "
+        f"Inspect: reviewed must hold columns that are released unchanged; {guess.name!r} is not: its role is guessed "
         f"to be {guess.role}. Remove it from reviewed."
         for guess in columns
         if guess.name in reviewed and guess.name not in kept

@@ -43,7 +43,8 @@ def look_at(data: pa.Table, name: str, dialect: Dialect | None) -> tuple[Seen, N
     weights = numbers is not None and not column.null_count and _may_be_weights(numbers)
     smallest = int(sizes[sizes > 0].min())
     seen = Seen(name, kind, n, column.null_count, distinct, smallest, weights, label=label_of(field))
-    return replace(seen, **_details(kind, numbers, encoded.dictionary)), codes
+    once = int((sizes[:distinct] == 1).sum())
+    return replace(seen, once=once, **_details(kind, numbers, encoded.dictionary)), codes
 
 
 def _details(kind: Kind, numbers: NDArray[np.float64] | None, values: pa.Array) -> dict[str, Any]:

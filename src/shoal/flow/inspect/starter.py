@@ -53,7 +53,7 @@ def starter(
     unchanged
         The columns that are released unchanged.
     choices
-        Settings of its text file of which the user must choose one.
+        Alternative settings of its text file; the user must choose one.
     coordinates
         Pairs of quasi-identifiers that are latitude and longitude of one place.
     """

@@ -45,20 +45,20 @@ _SLOWER = 0.25  # highest power of the number of records by which a method takes
 
 
 class Rates(NamedTuple):
-    """How many times as long as counted each kind of work takes, by default and as measured on a table."""
+    """Ratios of measured to counted time for each kind of work: defaults, or as measured on a table."""
 
     table: float = 1.0
     first: float | None = None  #: None: unknown
     mdav: float | None = None  #: the count of MDAV, if searches of its index were extrapolated
     moves: float = 1.0
-    looking: float | None = None  #: nanoseconds to look up the neighbours of a record, in a sample …
-    looked_among: int = _SAMPLE  #: … of so many records …
-    growth: float = _LOOKED_UP  #: … and the power of the number of records by which they grow
+    looking: float | None = None  #: nanoseconds to look up the neighbours of a record in a sample
+    looked_among: int = _SAMPLE  #: number of records in that sample
+    growth: float = _LOOKED_UP  #: power of the number of records with which these nanoseconds grow
     unions: float = 1.0
     link: float | None = None  #: nanoseconds to look up a record with one set of known attributes, in a sample
 
     def look_up(self, inside: int, *, coded: bool) -> float:
-        """Return the nanoseconds to look up the neighbours of a record among so many."""
+        """Return the nanoseconds to look up the neighbours of a record among `inside` records."""
         usual = self.table * (_LOOK_UP_CODED if coded else _LOOK_UP)
         grown = math.pow(inside / self.looked_among, self.growth)
         return (usual if self.looking is None else self.looking) * grown
@@ -135,7 +135,7 @@ def _of_first(recipe: Recipe, points: Points, key: str, rates: Rates) -> Rates:
 
 
 def _indexed(points: Points, size: int, k: int) -> bool:
-    """Tell whether a sample of so many records would be searched through an index."""
+    """Tell whether a sample of `size` records would be searched through an index."""
     return costs.uses_index(points.x[:size], k)
 
 

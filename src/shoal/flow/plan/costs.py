@@ -63,7 +63,7 @@ _FEWEST = 1_000  # records that are looked up with each set, at least
 
 
 class Contents(NamedTuple):
-    """How many columns a file has, and whether its cells are text."""
+    """Contents of a file: the number of its columns, and whether its cells are text."""
 
     columns: int
     text: bool
@@ -187,8 +187,8 @@ class Refinement(NamedTuple):
     """Counts of refining classes, record by record."""
 
     moves: float  #: cost of the moves
-    looked_up: float  #: records whose neighbours are looked up
-    inside: int  #: among so many records
+    looked_up: float  #: number of records whose neighbours are looked up
+    inside: int  #: number of records among which they are looked up
 
 
 def of_refinement(x: Coordinates, k: int, effort: Any) -> Refinement:

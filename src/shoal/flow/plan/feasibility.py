@@ -29,7 +29,7 @@ def refuse_small_strata(summary: Summary, recipe: Recipe, k: int) -> None:
     sizes = summary.strata.counts
     if sizes.min() < k:
         raise DataError(
-            f"Strata of {_quoted(recipe.strata)}: every stratum must hold at least k = {k} records, "
+            f"Strata of {_quoted(recipe.strata)}: every stratum must hold at least k = {k} records; "
             f"{int((sizes < k).sum()):,} of {len(sizes):,} hold fewer (the smallest {int(sizes.min())}). Merge them "
             "(small_strata = merge), or lower k."
         )
@@ -39,7 +39,7 @@ def refuse_ungrouped(summary: Summary, recipe: Recipe) -> None:
     """Refuse records without a group, if groups are never split."""
     if summary.ungrouped:
         raise DataError(
-            f"Column {recipe.together!r}: every record must have a group, {summary.ungrouped:,} of "
+            f"Column {recipe.together!r}: every record must have a group; {summary.ungrouped:,} of "
             f"{summary.records:,} values are missing. Fill them, or leave out together."
         )
 
@@ -65,7 +65,7 @@ def refuse_split_groups(summary: Summary, recipe: Recipe, schema: Schema) -> Non
     several, count = _varying(summary.by_group[""])
     if several:
         raise DataError(
-            f"Strata of {_quoted(recipe.strata)}: every group of {recipe.together!r} must be in one stratum, "
+            f"Strata of {_quoted(recipe.strata)}: every group of {recipe.together!r} must be in one stratum; "
             f"{several:,} of {count:,} are in several. Leave out strata, or together."
             + _respelled(summary, recipe, schema)
         )
@@ -80,8 +80,8 @@ def refuse_rare_profiles(summary: Summary, recipe: Recipe, schema: Schema, k: in
     if column.null_count:
         lacking = int(counts[np.asarray(column.is_null().to_numpy())].sum())
         raise DataError(
-            f"Column {recipe.pseudonym!r}: every record must have a person where pseudonyms are released, {lacking:,} "
-            f"of {summary.records:,} values are missing. Fill them, or leave out subject_out."
+            f"Column {recipe.pseudonym!r}: every record must name its person where pseudonyms are released; "
+            f"{lacking:,} of {summary.records:,} values are missing. Fill them, or leave out subject_out."
         )
     codes = [categories(name, rows.column(name), "cannot be strata. Give it another role.") for name in recipe.strata]
     people: dict[Any, Counter[tuple[int, ...]]] = {}
@@ -91,10 +91,11 @@ def refuse_rare_profiles(summary: Summary, recipe: Recipe, schema: Schema, k: in
     if small := [number for number in shared.values() if number < k]:
         like = "as many records" + (f" in each stratum of {_quoted(recipe.strata)}" if recipe.strata else "")
         raise DataError(
-            f"Column {recipe.pseudonym!r}: pseudonyms show how many records a person has, so every person must have "
-            f"{like} as at least k = {k} people do, {sum(small):,} of {len(people):,} have not. Let suppress drop "
-            f"them, keep equally many records of each person, lower k{', leave out strata' if recipe.strata else ''}, "
-            "or leave out subject_out." + _respelled(summary, recipe, schema)
+            f"Column {recipe.pseudonym!r}: pseudonyms show how many records a person has, so at least k = {k} people "
+            f"must have {like} as each person; for {sum(small):,} of {len(people):,} there are fewer. Let suppress "
+            "drop them, keep equally many records of each person, lower "
+            f"k{', leave out strata' if recipe.strata else ''}"
+            ", or leave out subject_out." + _respelled(summary, recipe, schema)
         )
 
 

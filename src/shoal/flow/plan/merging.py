@@ -11,11 +11,15 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal import registry
-from shoal.errors import ParameterError, raise_all
+from shoal.errors import DataError, Nowhere, ParameterError, raise_all, rows_kept
 from shoal.flow.stages.parts import SUBJECT, WEIGHT, InParts
 from shoal.flow.stages.values import as_values
 from shoal.recipe.requirements import Required, model_of
-from shoal.types import Audit, Dialect, Finding, Reference, Release, Schema, Table
+from shoal.schema.cell_summary import CellSummary
+from shoal.schema.cells import WORDS
+from shoal.types import Audit, Column, Dialect, Finding, Reference, Release, Schema, Table
+
+_CELLS = 1 << 17  # counted at a time
 
 
 def refuse_unmergeable(required: Sequence[Required], owner: str = "Audit") -> None:
@@ -68,8 +72,32 @@ def references_in(parts: InParts, schema: Schema, arrow: pa.Schema, dialect: Dia
             places = pc.index_in(cells.combine_chunks(), value_set=parts.orders[name])
             column = pa.chunked_array([pa.DictionaryArray.from_arrays(places, parts.orders[name], ordered=True)])
         one = pa.table([column], schema=pa.schema([arrow.field(name).with_type(column.type)]))
-        found[name] = Reference(cells, as_values(name, Table(one, Schema((schema[name],)), dialect)), counts)
+        try:
+            values = as_values(name, Table(one, Schema((schema[name],)), dialect))
+        except DataError:  # about distinct cells
+            refuse_unreadable(schema[name], column, counts, dialect)
+            raise
+        found[name] = Reference(cells, values, counts)
     return found
+
+
+def refuse_unreadable(
+    column: Column, cells: pa.ChunkedArray, counts: NDArray[np.int64], dialect: Dialect | None
+) -> None:
+    """Refuse text that does not read as values of its column, given distinct cells and the number of each.
+
+    Parts have no row numbers; all cells are counted.
+    """
+    if dialect is None or column.kind not in WORDS:
+        return
+    ends, summary = np.cumsum(counts), CellSummary()
+    for start in range(0, int(ends[-1]), _CELLS):
+        rows = np.arange(start, min(start + _CELLS, int(ends[-1])))
+        repeated = cells.take(pa.array(np.searchsorted(ends, rows, side="right")))
+        summary = summary.merged(CellSummary.of(repeated, column.kind, dialect))
+    if not summary.readable:
+        with rows_kept(Nowhere):
+            raise DataError(summary.refusal(column.name, column.kind, dialect))
 
 
 def release_of(part: pa.Table, schema: Schema, dialect: Dialect | None, references: Mapping[str, Reference]) -> Release:

@@ -58,7 +58,7 @@ class TableStep(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """How a table will be protected. Engines execute it; they differ in where the blocks run, never in the result.
+    """Plan for protecting a table. Engines execute it; they differ in where the blocks run, never in the result.
 
     Attributes
     ----------

@@ -27,7 +27,7 @@ from shoal.types.privacy_ledger import sequential
 
 @dataclass(frozen=True, eq=False)
 class Promise:
-    """What the audit must find in a release, derived from the recipe; only the blocks come from the partition.
+    """Findings that the audit of a release must make, derived from the recipe; only blocks come from the partition.
 
     Attributes
     ----------
@@ -251,7 +251,7 @@ def unique_records(columns: Sequence[Coded]) -> int:
 
 
 def unique_by_few(columns: Sequence[pa.ChunkedArray], largest: int = 3) -> tuple[int, ...] | None:
-    """Count the records that one column makes unique, further ones that two do, and so on; None for one column.
+    """Count the records that one column makes unique, those that need two columns, and so on; None for one column.
 
     >>> unique_by_few([pa.chunked_array([list("aab")]), pa.chunked_array([list("xyy")])])
     (2,)

@@ -202,7 +202,7 @@ def _refuse_in_two_tables(owner: str, recipe: Recipe) -> None:
         )
     if not registry.load("partition", recipe.method).promises_k:
         faults.append(
-            f"{owner}: the method must form classes of at least k records, {recipe.method} does not. Choose another "
+            f"{owner}: the method must form classes of at least k records; {recipe.method} does not. Choose another "
             "method, or another release."
         )
     if recipe.n is not None:
@@ -219,7 +219,7 @@ def _refuse_in_two_tables(owner: str, recipe: Recipe) -> None:
 
 
 def with_origins(release: Release, typed: pa.Table) -> pa.Table:
-    """Return the values of cells that came from other records, for the measures."""
+    """Return the values of cells that were taken from other records, for the measures."""
     return pa.table({name: typed.column(name).take(pa.array(rows)) for name, rows in release.origins.items()})
 
 

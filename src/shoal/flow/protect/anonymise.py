@@ -104,7 +104,7 @@ def measured(run: Run) -> Run:
 
 
 def _with_few(run: Run) -> Audit | None:
-    """Return the audit with the records that a few unchanged columns make unique, if all records are at hand."""
+    """Add the records that a few unchanged columns make unique to the audit, if all records are in memory."""
     audit, data = run.checked, run.release.data
     if audit is None or audit.unchanged is None or data.num_rows != audit.records:
         return audit
@@ -169,6 +169,7 @@ def _comparison(made: Formed, left: pa.Table, scaled: Compared, before: _Before)
         weights=weights_compared(made.table, recipe, made.partition),
         sampling=weights_in(made.table),
         people=people_in(made.table, next(iter(recipe.columns(Role.SUBJECT)), None), exact=recipe.subject_exact),
+        pseudonyms=recipe.pseudonym is not None,
     )
 
 

@@ -11,7 +11,7 @@ from shoal.types.cards import findings_grid, readings_grid, requirements_in_word
 from shoal.types.disclosure import sentences_of
 
 if TYPE_CHECKING:
-    from shoal.flow.protect.protect import Protected
+    from shoal.flow.protect.protected import Protected
 
 _LOSS = "il_sse"
 
@@ -36,6 +36,7 @@ def protected_card(done: Protected) -> Card:
             *((("loss", loss[0]),) if loss else ()),
         ),
         grids=(findings_grid(asked), readings_grid(losses), schema_grid(done.schema)),
-        notes=(*(() if audit.attacker is None else (audit.attacker.sentence,)), *audit.warnings, *done.notes, *left),
+        notes=(*(() if audit.attacker is None else (audit.attacker.sentence,)), *done.notes, *left),
+        warnings=audit.warnings,
         learns=sentences_of(audit, spell=short),
     )

@@ -16,7 +16,8 @@ from shoal.flow.engines.spark.scratch import FolderScratch, Scratch, TableScratc
 from shoal.flow.engines.spark.session import session, spark_errors
 from shoal.flow.evidence.build import Proof
 from shoal.flow.protect.files import NOTHING, SideFiles
-from shoal.flow.protect.protect import Protected, dataset_of, write_about_sample
+from shoal.flow.protect.protect import dataset_of, write_about_sample
+from shoal.flow.protect.protected import Protected
 from shoal.locations import Place
 from shoal.recipe.recipe import Recipe
 from shoal.scratch import new_mark, scratch_folder

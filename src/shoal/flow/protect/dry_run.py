@@ -23,6 +23,7 @@ from shoal.flow.protect.row_order import Kept
 from shoal.flow.protect.time import time_of
 from shoal.flow.stages.batches import open_batches
 from shoal.flow.stages.read import schema_for
+from shoal.flow.stages.recode import refuse_unknown
 from shoal.flow.stages.summary import ColumnSummary, Summary, summarise
 from shoal.flow.stages.write import writes_folder
 from shoal.locations import Place, Url, beside
@@ -68,7 +69,8 @@ def plan_file(
             checks.append(partial(_check_store, target.at, force=force))
         faults += _refused(checks)
     in_store = target is not None and target.stored is not None
-    chosen = engine_for(source, sink, engine, memory, in_store=in_store)
+    report = side_files.report is not None
+    chosen = engine_for(source, sink, engine, memory, report=report, in_store=in_store)
     faults += _refused([partial(refuse_holdout, holdout, recipe, chosen, side_files.holdout)])
     if chosen == "disk":
         faults += _refused([partial(refuse_population, DISK, given=population is not None)])
@@ -76,7 +78,7 @@ def plan_file(
     progress.stage("Read")
     whole = read_file(source, recipe, textual=False if sink is None else sink.textual)
     faults += _refused([partial(_check_population, population, recipe, whole)])
-    timed = partial(time_of, report=side_files.report is not None, text=sink is None or sink.textual)
+    timed = partial(time_of, report=report, text=sink is None or sink.textual)
     maker = None if sink is None else type(sink)
     return _planned(whole, recipe, faults, timed, certify=certify, sink=maker, holdout=holdout)
 
@@ -157,7 +159,7 @@ def _planned_on_disk(
     batches = open_batches(source, recipe, textual=textual)
     schema = schema_for(next(batches.read(rows=_FIRST_ROWS)), recipe, batches.dialect)
     needs = needs_of(batches, recipe, textual=textual)
-    faults += _refused([partial(refuse_in_blocks, recipe, certify=certify)])
+    faults += _refused([partial(refuse_in_blocks, recipe, certify=certify), partial(refuse_unknown, recipe, schema)])
     if target is not None and isinstance(target.at, Path):
         faults += _refused([partial(refuse_full_disk, needs, target.at)])
     found, plan = Planned(needs.records, 0, schema), None

@@ -40,7 +40,7 @@ def before_after_figure(run: Run, columns: Sequence[str] = ()) -> Figure:
     across = min(_ACROSS, len(names))
     figure = new_figure(4.6 * across, 0.5 + 2.6 * down)
     places = figure.subplots(down, across, squeeze=False).flat
-    for axes, (name, one) in zip(places, drawn.items(), strict=False):
+    for (name, one), axes in zip(drawn.items(), places, strict=False):  # zip reads `drawn` first, and so wastes no axes
         titled(axes, written(folded(name, 40)), size=11)
         if one is None:
             axes.annotate(f"Not drawn: fewer than two bars\nof at least {least} records.", (0.02, 0.7), color=FAINT,
@@ -52,7 +52,7 @@ def before_after_figure(run: Run, columns: Sequence[str] = ()) -> Figure:
             _shares(axes, one)
     for axes in list(places):
         axes.set_axis_off()
-    figure.suptitle("Before (grey) and after (blue)", x=0.01, ha="left", color=INK, fontsize=12)
+    figure.suptitle("Before (grey) and after (blue)", x=0.005, ha="left", color=INK, fontsize=12)
     return figure
 
 

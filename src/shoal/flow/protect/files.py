@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -28,15 +29,27 @@ from shoal.types import Partition, Run, Table
 
 
 def keep_apart(source: Place, target: Place, side_files: Mapping[str, Path]) -> None:
-    """Refuse outputs and side files that would replace the input or each other."""
+    """Refuse outputs and side files that would replace the input or each other, or join the files of its folder."""
     if _same(source, target):
         raise ParameterError(f"{target}: the output must not be the input. Give the output another name.")
+    for what, path in {"output": target.at, **side_files}.items():
+        if isinstance(path, Path) and _is_in_folder(path, source):
+            raise ParameterError(
+                f"{path}: the {what} must not be in the input folder, of which it would be a part. Name another folder."
+            )
     for what, path in side_files.items():
         if any(_same(Place(path), other) for other in (source, target)):
             raise ParameterError(f"{path}: the {what} must not replace the input or the output. Name another file.")
     for (what, path), (other, its) in combinations(side_files.items(), 2):
         if _same(Place(path), Place(its)):
             raise ParameterError(f"{path}: must not be both the {what} and the {other}. Name another file.")
+
+
+def _is_in_folder(path: Path, source: Place) -> bool:
+    """Tell whether a path is below a source that is a folder, even through links."""
+    if not isinstance(source.at, Path) or not source.at.is_dir():
+        return False
+    return Path(os.path.realpath(source.at)) in Path(os.path.realpath(path)).parents
 
 
 def keep_receipt(receipt: Path | None, target: Place, side_files: Mapping[str, Path]) -> None:
@@ -171,7 +184,7 @@ def read_receipt(path: Path, recipe: Recipe) -> Receipt:
     if recipe.pseudonym is not None:
         raise ParameterError(
             "Recipe: a run with subject_out = pseudonym cannot be repeated by its receipt, because pseudonyms are "
-            "drawn anew. Leave out repeat, or leave out subject_out."
+            "different in every run. Leave out repeat, or leave out subject_out."
         )
     receipt = Receipt.read(path)
     _refuse_nothing_to_repeat(receipt, recipe)

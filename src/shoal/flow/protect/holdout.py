@@ -37,7 +37,7 @@ class Held(NamedTuple):
     key: bytes  #: by which they were drawn
     people: int
     of: int  #: number of people in the input
-    unit: str  #: what is drawn as a whole: ``records``, or the values of a column
+    unit: str  #: unit that is drawn as a whole: ``records``, or the values of a column
 
     def note(self, where: str) -> str:
         """Say how many people were left out; `where` says where their records are."""
@@ -49,7 +49,7 @@ class Held(NamedTuple):
 
 
 def refuse_holdout(share: float | None, recipe: Recipe, engine: str = "memory", path: Path | None = None) -> None:
-    """Refuse a holdout that cannot be drawn, or written to its file; None: there is none."""
+    """Refuse a holdout that cannot be drawn, or written to its file; with a share of None, check nothing."""
     if share is None:
         return
     if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 < share < 1:
@@ -76,7 +76,7 @@ def draw_holdout(table: Table, share: float | None, recipe: Recipe, earlier: Rec
     table
         All records of the input.
     share
-        The share of people, rounded to a whole number; None: nobody is left out.
+        The share of people, rounded to a whole number of them; None: no holdout.
     recipe
         Its `subject` or `together` names the people.
     earlier
@@ -85,7 +85,8 @@ def draw_holdout(table: Table, share: float | None, recipe: Recipe, earlier: Rec
     Raises
     ------
     DataError
-        If nobody would be left out, or nobody would stay; or if the run to repeat had a holdout and this one has none.
+        If no one would be left out, or no one would stay; or if only one of this run and the run to repeat has a
+        holdout.
     """
     _refuse_other(earlier, share)
     if share is None:
@@ -137,7 +138,7 @@ def _refuse_other(earlier: Receipt | None, share: float | None) -> None:
         raise DataError(
             "Repeat: the receipt is of a run that left people out. Give its --holdout and --holdout-to as well."
         )
-    raise DataError("Repeat: the receipt is of a run that left nobody out. Leave out --holdout and --holdout-to.")
+    raise DataError("Repeat: the receipt is of a run that left no one out. Leave out --holdout and --holdout-to.")
 
 
 def write_holdout(

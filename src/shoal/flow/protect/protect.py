@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from shoal import progress
 from shoal.deadline import stopping_after
-from shoal.display.card import Card, Shown
 from shoal.errors import ParameterError, listing, rows_kept
 from shoal.flow.engines.blockwise.plan import DISK, refuse_population
 from shoal.flow.engines.blockwise.record import with_losses
@@ -27,6 +23,7 @@ from shoal.flow.gate.attacks import attack_release, note_on_order, notes_in
 from shoal.flow.gate.gate import gate
 from shoal.flow.gate.read_back import check_metadata, hand_over, read_back, with_released_metadata
 from shoal.flow.gate.recoded import check_recoded
+from shoal.flow.gate.suppressed import check_suppressed
 from shoal.flow.plan.engine import engine_for
 from shoal.flow.plan.estimate import LONG
 from shoal.flow.plan.plan import Plan
@@ -44,6 +41,7 @@ from shoal.flow.protect.files import (
     refuse_other_input,
 )
 from shoal.flow.protect.holdout import Held, draw_holdout, refuse_holdout, released_rows, write_holdout
+from shoal.flow.protect.protected import Protected
 from shoal.flow.protect.pseudonyms import note_on_pseudonyms
 from shoal.flow.protect.row_order import RowOrder, order_rows
 from shoal.flow.protect.time import time_of
@@ -51,242 +49,21 @@ from shoal.flow.stages.batches import files_of
 from shoal.flow.stages.population import read_population
 from shoal.flow.stages.values import told_apart, with_values
 from shoal.flow.stages.write import open_sink, part_suffix, writes_folder
-from shoal.locations import Place, beside, path_or_none
+from shoal.locations import Place, beside
 from shoal.memory import ceiling
 from shoal.recipe.contents import seconds_in
 from shoal.recipe.recipe import Recipe
 from shoal.recipe.requirements import refuse_without_population, resolve
-from shoal.report.evidence import printed, published
 from shoal.types import (
-    Audit,
-    Certificate,
     Comparison,
     Dialect,
-    Ledger,
-    Partition,
-    Readings,
     Release,
     Role,
     Run,
-    Schema,
     Table,
 )
 from shoal.types.attack import Attempt
 from shoal.types.protocols import Sink
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-#: The parts of a run that pickling keeps: publishable ones, and nothing that was computed record by record.
-_PICKLED = ("partition", "audit", "readings", "schema", "certificate", "left_out", "suppressed", "ledger", "notes")
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Protected(Shown):
-    """The result of a run: the protected data, its classes, the audit, and the losses.
-
-    Attributes
-    ----------
-    data
-        The protected table; a frame of the same kind as the input.
-    recipe
-        The recipe of the run.
-    run
-        The record of the run; None after pickling.
-    confidential, beside
-        The second table, if the release makes two, and where it was written.
-    proof
-        Makes the data for evidence of a frame.
-    rows
-        For each released row the number of its row in the input, from 0; None: all rows, in the order of the input.
-    holdout
-        The original records of people who were left out as a control; None if nobody was. Pickling drops them.
-    """
-
-    data: Any = field(repr=False)  # a repr must never show a cell
-    recipe: Recipe
-    run: Run | None = field(repr=False)
-    confidential: Any = field(default=None, repr=False)
-    beside: str = ""
-    proof: Callable[[], Proof] | None = field(default=None, repr=False)
-    rows: NDArray[np.int64] | None = field(default=None, repr=False)
-    holdout: Any = field(default=None, repr=False)
-    kept: Mapping[str, Any] = field(default_factory=dict, repr=False)  #: the parts of the run that pickling kept
-
-    def _card(self) -> Card:
-        from shoal.flow.protect.card import protected_card
-
-        return protected_card(self)
-
-    def _of_run(self, name: str) -> Any:
-        return self.kept[name] if self.run is None else getattr(self.run, name)
-
-    @property
-    def partition(self) -> Partition:
-        """The classes."""
-        found: Partition = self._of_run("partition")
-        return found
-
-    @property
-    def audit(self) -> Audit:
-        """The findings of the independent audit."""
-        found: Audit = self._of_run("audit")
-        return found
-
-    @property
-    def readings(self) -> Readings:
-        """Losses and risks."""
-        found: Readings = self._of_run("readings")
-        return found
-
-    @property
-    def schema(self) -> Schema:
-        """The schema of the input's columns."""
-        found: Schema = self._of_run("schema")
-        return found
-
-    @property
-    def certificate(self) -> Certificate | None:
-        """A lower bound on the SSE, if requested."""
-        found: Certificate | None = self._of_run("certificate")
-        return found
-
-    @property
-    def ledger(self) -> Ledger | None:
-        """How ε was spent, if noise was added."""
-        found: Ledger | None = self._of_run("ledger")
-        return found
-
-    @property
-    def left_out(self) -> int:
-        """Number of records excluded because a quasi-identifier is missing."""
-        return int(self._of_run("left_out"))
-
-    @property
-    def suppressed(self) -> int:
-        """Number of records dropped because they would cost the most."""
-        return int(self._of_run("suppressed"))
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Remarks for the user."""
-        return tuple(self._of_run("notes"))
-
-    @property
-    def impact(self) -> str:
-        """A paragraph for a data protection impact assessment; it contains no value of the table."""
-        from shoal.report.sections.impact import paragraph
-
-        return paragraph(self.audit, self.recipe.to_dict(), self.schema, self.ledger)
-
-    @property
-    def comparison(self) -> Comparison | None:
-        """The table before and after; None after pickling."""
-        return None if self.run is None else self.run.comparison
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the state for pickling, without the original records or anything that could reveal them."""
-        kept = {name: self._of_run(name) for name in _PICKLED}
-        dropped = {"run": None, "proof": None, "rows": None, "holdout": None, "kept": kept}
-        return {**vars(self), **dropped}
-
-    def __copy__(self) -> Protected:
-        return replace(self)
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Protected:
-        """Return a result with its own copy of the data; the rest is immutable and shared."""
-        return replace(self, data=copy.deepcopy(self.data, memo), confidential=copy.deepcopy(self.confidential, memo))
-
-    def _whole_run(self, what: str) -> Run:
-        if self.run is None:
-            raise ParameterError(
-                f"{what}: must be written before the result is pickled, because pickling drops what was computed "
-                "from the original records. Protect the table again."
-            )
-        return self.run
-
-    def report(self, path: str | Path, edition: str = "internal", *, force: bool = False) -> None:
-        """Write a human-readable report: one self-contained HTML file.
-
-        Parameters
-        ----------
-        path
-            Output path, ending in .html.
-        edition
-            ``internal``, or ``external``: without details that would help an attacker.
-        force
-            Replace the file if it exists.
-        """
-        run = self._whole_run("Report")
-        side_files = SideFiles(report=Path(path), edition=edition)
-        with side_files.staged(force=force) as hidden:
-            side_files.write_report(hidden, measured(run))
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """Hand the protected table over to any library that reads Arrow, such as DuckDB or polars."""
-        from shoal.flow.stages.arrow_stream import reader_of
-
-        return reader_of(self.data).__arrow_c_stream__(requested_schema)
-
-    def plot(self, columns: Sequence[str] = ()) -> Figure:
-        """Draw attributes before and after, in bars of at least k records; needs matplotlib (``shoal[plot]``).
-
-        Parameters
-        ----------
-        columns
-            The quasi-identifiers to draw. Default: the first 12.
-
-        Like the internal edition of a report, the figure shows how the originals are distributed: do not publish it.
-        """
-        from shoal.flow.protect.figure import before_after_figure
-
-        return before_after_figure(self._whole_run("plot"), [columns] if isinstance(columns, str) else columns)
-
-    @property
-    def published(self) -> Readings:
-        """The readings that may be published with the release, rounded to the share of 100 records; see evidence."""
-        return published(self.readings, self.recipe.release, self.audit.records)
-
-    @property
-    def printed(self) -> Readings:
-        """The readings that ``shoal protect`` prints for the publisher: bare values with 3 significant digits."""
-        return printed(self.readings, self.recipe.release)
-
-    def evidence(self, path: str | Path, *, receipt: str | Path | None = None, force: bool = False) -> None:
-        """Write evidence that others can check with :func:`shoal.verify`: a JSON file without any value of the table.
-
-        Parameters
-        ----------
-        path
-            Output path, ending in .json.
-        receipt
-            Path of a receipt to write as well; see :meth:`receipt`. The evidence then holds a commitment to the
-            input, which only the receipt opens.
-        force
-            Replace the files if they exist.
-        """
-        self._prove("Evidence", "evidence", SideFiles(evidence=Path(path), receipt=path_or_none(receipt)), force=force)
-
-    def receipt(self, path: str | Path, *, force: bool = False) -> None:
-        """Write a receipt, to be kept private: a JSON file of mode 0600 that makes the run repeatable.
-
-        Parameters
-        ----------
-        path
-            Output path, ending in .json.
-        force
-            Replace the file if it exists.
-        """
-        self._prove("Receipt", "receipt", SideFiles(receipt=Path(path)), force=force)
-
-    def _prove(self, owner: str, what: str, side_files: SideFiles, *, force: bool) -> None:
-        run = self._whole_run(owner)
-        if self.proof is None:
-            raise ParameterError(
-                f"{owner}: for a file this must be requested when it is protected. Write protect_file(…, {what}=…)."
-            )
-        with side_files.staged(force=force) as hidden:
-            side_files.write_proof(hidden, run, self.proof())
 
 
 def protect_frame(
@@ -314,7 +91,8 @@ def protect_frame(
     if earlier is not None:
         refuse_other_input(earlier, of_table(given))
     held = draw_holdout(table, holdout, recipe, earlier)
-    table, kept = released_rows(table, recipe, held)
+    records = table
+    table, kept = released_rows(records, recipe, held)
     order = order_rows(table, kept.rows, recipe, is_frame=True, repeat=earlier)
     table = order.arranged(table)
     if order.rows is not None:
@@ -337,6 +115,7 @@ def protect_frame(
         leaving = replace(leaving, apart=replace(release.apart, data=FrameSource().read(second)[0]))
     seen = with_people(leaving, people, recipe)
     audit = gate(seen, promise_of(recipe, run.partition))
+    check_suppressed(records, recipe, order.rows, kept.suppressed, None if held is None else held.rows)
     _check_recoded(leaving, plan, table)
     about = check_metadata(data.schema, leaving, keep=keep_metadata, whole=whole_lists(recipe, table))
     attempts = attack_release(table, leaving, recipe.to_dict(), keep_metadata=keep_metadata)
@@ -385,8 +164,8 @@ def in_population(run: Run, release: Release) -> Callable[[], Comparison]:
         return run.compared
     from shoal.privacy.counting.population import of_records
 
-    counts, earlier = of_records(release, run.schema.names(Role.QUASI)), run.compared
-    return lambda: replace(earlier(), population=counts)
+    (counts, own), earlier = of_records(release, run.schema.names(Role.QUASI)), run.compared
+    return lambda: replace(earlier(), population=counts, combinations=own)
 
 
 def _as_handed_over(release: Release, native: Any) -> Release:
@@ -456,8 +235,15 @@ def _as_frames(frame: Any, release: Release, table: Table, recipe: Recipe) -> tu
 
 def _check_recoded(leaving: Release, plan: Plan, table: Table) -> None:
     recipe = plan.recipe
-    noisy, steps = recipe.epsilon is not None, recipe.resolution
-    check_recoded(leaving, recipe.recode, table, as_written=plan.release.as_written, noisy=noisy, resolution=steps)
+    check_recoded(
+        leaving,
+        recipe.recode,
+        table,
+        as_written=plan.release.as_written,
+        noisy=recipe.epsilon is not None,
+        resolution=recipe.resolution,
+        merges=plan.merges_strata,
+    )
 
 
 def _notes_on_order(order: RowOrder, attempts: Sequence[Attempt], recipe: Recipe) -> tuple[str, ...]:
@@ -482,7 +268,8 @@ def protect_file(
 ) -> Protected:
     """Protect a file; the audited output and all side files appear together, or none of them."""
     sink = sink_for(source, target, recipe)
-    chosen = engine_for(source, sink, engine, memory, in_store=target.stored is not None)
+    report = side_files.report is not None
+    chosen = engine_for(source, sink, engine, memory, report=report, in_store=target.stored is not None)
     refuse_holdout(holdout, recipe, chosen, side_files.holdout)
     if chosen == "disk":
         refuse_population(DISK, given=population is not None)
@@ -524,18 +311,19 @@ def protect_file(
         with rows_kept(order.rows):
             plan = plan_for(table, recipe, certify=certify, sink=type(sink)).with_keys(*_keys(earlier))
             recipe = plan.recipe
-            report = side_files.report is not None
             progress.expect(lambda: time_of(plan, table, report=report, text=sink.textual, timed_from=LONG).wall)
             run = anonymise(plan, table)
         side_files.write_recipe(papers, recipe, run.partition)
         progress.stage("Write")
         lists = whole_lists(recipe, table)
-        release = with_released_metadata(order.marked(run.release), keep=keep_metadata, whole=lists)
-        release = _written(release, sink, target, hidden)
+        release = _written(
+            with_released_metadata(order.marked(run.release), keep=keep_metadata, whole=lists), sink, target, hidden
+        )
         progress.stage("Audit")
         leaving = _read_back(release, hidden)
         seen = with_people(leaving, people, recipe)
         audit = gate(seen, promise_of(recipe, run.partition))
+        check_suppressed(whole, recipe, order.rows, kept.suppressed, None if held is None else held.rows)
         _check_recoded(leaving, plan, table)
         about = check_metadata(whole.as_read.data.schema, leaving, hidden, keep=keep_metadata, whole=lists)
         attempts = attack_release(table, leaving, recipe.to_dict(), notes_in(hidden), keep_metadata=keep_metadata)

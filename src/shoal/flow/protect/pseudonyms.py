@@ -1,4 +1,4 @@
-"""Pseudonyms: random names of people in a release, unlinkable to who they are."""
+"""Pseudonyms: random names of people in a release, that cannot be linked to their identities."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from shoal.types import Column, Kind, Release, Role, Schema, Table
 
 _NOTE = (
     "Pseudonyms show which records belong to one person: values that are released unchanged are linked across these "
-    "records, too. They are drawn anew in every run."
+    "records, too. Every run draws new ones."
 )
 
 

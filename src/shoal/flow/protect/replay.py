@@ -14,8 +14,8 @@ from shoal.recipe.attacker import replays_required
 from shoal.recipe.recipe import Recipe
 from shoal.types import Block, Role, Table, with_columns
 
-_SAMPLE = 100_000  # a larger table is replayed on so many records
-_STREAM = 20  # of the random generator, so that exchanges do not follow the method's own randomness
+_SAMPLE = 100_000  # records of a larger table that are replayed
+_STREAM = 20  # stream of the random generator, so that exchanges are independent of the method's own randomness
 
 
 def replayed(plan: Plan, table: Table, made: Formed) -> tuple[int, int] | None:

@@ -20,7 +20,7 @@ def reader_of(data: Any) -> pa.RecordBatchReader:
         return data.scanner().to_reader()
     if type(data).__module__.startswith("pyspark."):
         raise ParameterError(
-            "Protected: data must be in memory for an Arrow stream, this is on a cluster. Use done.data."
+            "Protected: data must be in memory for an Arrow stream; this is on a cluster. Use done.data."
         )
     from shoal.io.sources.frame import Frame
 

@@ -102,11 +102,14 @@ class BatchReader:
     textual
         Whether the output is text. Cells are then kept as written, and quasi-identifiers, weights and confidential
         dates are also parsed, where `as_values` finds them. Otherwise cells are parsed as in `read_table`.
+    recoded
+        Further columns that are parsed, whatever their roles, because they are recoded.
     """
 
     batches: Batches
     schema: Schema
     textual: bool
+    recoded: frozenset[str] = frozenset()
 
     @property
     def dialect(self) -> Dialect | None:
@@ -119,13 +122,16 @@ class BatchReader:
         return replace(self.batches.dialect, moment=moments[-1].moment if moments else "T")
 
     @cached_property
-    def _readings(self) -> dict[str, _Reading]:
+    def _readings(self) -> dict[str, Reading]:
         """How each text column is read. If that depends on its cells, they are read now, in one pass."""
         dialect = self.batches.dialect
         if dialect is None:
             return {}
-        readings = {c.name: _Reading(c, _how(c, dialect, textual=self.textual)) for c in self.schema.columns}
-        undecided = [name for name, reading in readings.items() if reading.how in _UNDECIDED]
+        readings = {
+            c.name: Reading.of(c, dialect, textual=self.textual, recoded=c.name in self.recoded)
+            for c in self.schema.columns
+        }
+        undecided = [name for name, reading in readings.items() if reading.undecided]
         for table in self.batches.read(undecided) if undecided else ():
             for name in undecided:
                 readings[name].count(table.column(name), dialect)
@@ -161,10 +167,13 @@ class BatchReader:
         for data in self.batches.read(wanted, rows):
             found = {} if dialect is None else {name: self._parsed(name, data, dialect) for name in wanted}
             parsed = {name: column for name, column in found.items() if column is not None}
-            if not self.textual:
-                yield Table(with_columns(data, parsed) if parsed else data, schema)
-                continue
-            table = Table(data, schema, written)
+            if self.textual:
+                table = Table(data, schema, written)
+            else:
+                kept = {name for name in parsed if self._readings[name].beside}
+                typed = {name: column for name, column in parsed.items() if name not in kept}
+                table = Table(with_columns(data, typed) if typed else data, schema)
+                parsed = {name: parsed[name] for name in kept}
             for name, column in parsed.items():
                 table.cache[PARSED, (name,), True] = column
                 if schema[name].kind is not Kind.INTEGER:  # whose values are floats, unless they are to be exact
@@ -186,7 +195,7 @@ class BatchReader:
 _UNDECIDED = ("moments", "readable moments", "lossless", "ordinal")
 
 
-def _how(column: Column, dialect: Dialect, *, textual: bool) -> str:
+def _how(column: Column, dialect: Dialect, *, textual: bool, recoded: bool = False) -> str:
     """Return how a text column is read.
 
     ``written``: as it is. ``tidy``, ``without missing``: as text without cells that mean "no value". ``values``: as
@@ -195,12 +204,12 @@ def _how(column: Column, dialect: Dialect, *, textual: bool) -> str:
     as numbers, if all cells are.
     """
     role, kind = column.role, column.kind
-    needed = role in (Role.QUASI, Role.WEIGHT)
+    needed = role in (Role.QUASI, Role.WEIGHT) or (recoded and textual)
     if kind is Kind.DATETIME and dialect.datetime is None and (needed or (textual and role is Role.CONFIDENTIAL)):
         return "moments" if needed else "readable moments"
     if needed and kind in WORDS:
         return "values"
-    if role is Role.QUASI and kind is Kind.ORDINAL and not column.order:
+    if (role is Role.QUASI or recoded) and kind is Kind.ORDINAL and not column.order:
         return "ordinal"
     if not textual and (role is Role.QUASI or kind in WORDS):
         return "tidy" if role is Role.QUASI else "lossless"
@@ -208,14 +217,32 @@ def _how(column: Column, dialect: Dialect, *, textual: bool) -> str:
 
 
 @dataclass
-class _Reading:
-    """How a text column is read, decided from all cells of all batches."""
+class Reading:
+    """Way of reading a text column, decided from all cells of all batches."""
 
     column: Column
     how: str
     summary: CellSummary = field(default_factory=CellSummary)
     numbers: tuple[Kind, ...] = (Kind.INTEGER, Kind.CONTINUOUS)  #: kinds as which all cells read
     moment: str = "T"  #: separator between date and time
+    recoded: bool = False  #: whether the column is recoded, for which its values are needed
+
+    @classmethod
+    def of(cls, column: Column, dialect: Dialect, *, textual: bool, recoded: bool = False) -> Reading:
+        """Return how a column is read, before any of its cells has been counted."""
+        return cls(column, _how(column, dialect, textual=textual, recoded=recoded), recoded=recoded)
+
+    @property
+    def undecided(self) -> bool:
+        """Whether the way depends on all cells of the column."""
+        return self.how in _UNDECIDED
+
+    @property
+    def beside(self) -> bool:
+        """Whether cells of an output that is not text stay as written, and their values are only needed to recode."""
+        if self.how == "ordinal":
+            return self.column.role is not Role.QUASI
+        return self.recoded and self.how == "lossless" and not self.summary.lossless(self.column.kind)
 
     def count(self, cells: pa.ChunkedArray, dialect: Dialect) -> None:
         """Take a batch into account."""
@@ -228,7 +255,7 @@ class _Reading:
             self.moment = moment_sign(cells)
 
     def refusal(self, dialect: Dialect) -> str:
-        """Return the sentence about cells that must have values and have none; empty if all have."""
+        """Return the sentence about cells that cannot be read as values; empty if all can."""
         if self.how != "moments" or self.summary.readable:
             return ""
         return self.summary.refusal(self.column.name, self.column.kind, dialect)
@@ -242,8 +269,8 @@ class _Reading:
             return without_missing(cells, dialect)
         if self.how == "ordinal":
             return values(cells, name, self.numbers[0], dialect)
-        if self.how == "written" or (self.how == "lossless" and not self.summary.lossless(kind)):
+        if self.how == "written" or (self.how == "lossless" and not self.beside and not self.summary.lossless(kind)):
             return None
-        if self.how == "readable moments" and not self.summary.readable:
+        if (self.how == "readable moments" or self.beside) and not self.summary.readable:
             return None
         return as_type(cells, name, kind, dialect, self.summary)

@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import ArrayLike, NDArray
 
 from shoal import registry
@@ -82,7 +83,10 @@ def encode(table: Table, names: Sequence[str], *, missing: str = "refuse") -> tu
 
 
 def values_of(table: Table, name: str, missing: str) -> tuple[pa.ChunkedArray, str | None]:
-    """Return a quasi-identifier's values, parsed if it is text, and the format of its dates and times if it has one."""
+    """Return a quasi-identifier's values, parsed if it is text, and the format of its dates and times if it has one.
+
+    A category −0 is 0.
+    """
     from shoal.schema.cells import is_text, moment_sign, without_nan
     from shoal.schema.conventions import refusal as unread_refusal
     from shoal.schema.roles import without_user_missing
@@ -95,9 +99,26 @@ def values_of(table: Table, name: str, missing: str) -> tuple[pa.ChunkedArray, s
         if is_text(column):
             moment = moment_sign(column) if meant.kind is Kind.DATETIME else None
             column = as_values(name, table, exact=meant.role is Role.QUASI)
+        _refuse_far_dates(name, column)
+        if meant.kind in (Kind.NOMINAL, Kind.ORDINAL) and pa.types.is_floating(column.type):
+            column = pc.add(column, pa.scalar(0, column.type))
         return column if missing == "refuse" else without_nan(column), moment
     except pa.ArrowException:  # its message may contain a value
         raise _wrong_kind(meant, column.type) from None
+
+
+def _refuse_far_dates(name: str, column: pa.ChunkedArray) -> None:
+    """Refuse dates and times that Python, and most formats, cannot represent; nanoseconds never reach that far."""
+    kind = column.type
+    if not (pa.types.is_date(kind) or (pa.types.is_timestamp(kind) and kind.unit != "ns")):
+        return
+    try:
+        pc.min_max(column).as_py()
+    except (OverflowError, ValueError):
+        raise DataError(
+            f"Column {name!r}: dates must be in the years 1 to 9999, some are not. Correct them, or give the column "
+            "another role."
+        ) from None
 
 
 def _encoded(table: Table, name: str, missing: str) -> _Encoded:

@@ -132,9 +132,21 @@ def read_measures(comparison: Comparison, chosen: Sequence[AnyMeasure]) -> Readi
     return Readings(tuple(found[at] for at in range(len(chosen))))
 
 
+def without_pairs(found: Readings, chosen: Sequence[AnyMeasure], why: str) -> Readings:
+    """Return readings of a table whose rows are in an unknown order: only those for which the order does not matter."""
+    kept = {one.name() for one in chosen if one.unpaired}
+    return replace(
+        found,
+        readings=tuple(
+            one if one.name in kept or np.isnan(one.value) else replace(one, value=np.nan, parts=(), note=why)
+            for one in found.readings
+        ),
+    )
+
+
 def of_sample(readings: Readings) -> Readings:
-    """Return readings of a sample of the records, without those that a sample would give a false value."""
-    why = "a sample of classes shows neither the smallest nor who is unique; shoal audit counts all records"
+    """Return readings of a sample of the records, without those that would be wrong on a sample."""
+    why = "a sample of classes shows neither the smallest class nor who is unique; shoal audit counts all records"
     return replace(
         readings,
         readings=tuple(
@@ -170,7 +182,7 @@ def with_attacks(found: Readings, attacks: Readings) -> Readings:
 
 
 def with_advice(found: Readings, chosen: Sequence[AnyMeasure]) -> Readings:
-    """Return readings without a control; those that have one with a control say what it would tell."""
+    """Return readings without a control, with a note on those that a control would tell more about."""
     said = {one.name(): one.without_control for one in chosen if isinstance(one, ControlledMeasure)}
     return replace(found, readings=tuple(_advised(one, said.get(one.name, "")) for one in found.readings))
 
@@ -200,5 +212,5 @@ def partition_readings(partition: Comparison) -> tuple[Reading, ...]:
 
 
 def recoding_readings(recoded: Readings) -> tuple[Reading, ...]:
-    """Return the loss of a table that was only recoded, under names of its own."""
+    """Return the loss of a table that was only recoded, as separate readings."""
     return tuple(replace(recoded.reading(name), short=f"{name}{RECODING}") for name in _OF_PARTITION)

@@ -63,7 +63,7 @@ T = TypeVar("T")
 
 
 class InParts(Protocol):
-    """A table in parts, each of which holds whole classes, wherever they are; for the attributes see `Parts`."""
+    """A table in parts that hold whole classes, wherever they are stored; for the attributes see `Parts`."""
 
     @property
     def records(self) -> int:
@@ -141,9 +141,13 @@ class Distribution:
         self._cells: list[pa.Array] = []
         self._counts: list[NDArray[np.int64]] = []
         self._rows, self._after = 0, 0
+        self._extension: pa.BaseExtensionType | None = None
 
     def add(self, cells: pa.ChunkedArray) -> None:
         """Count the cells of further records."""
+        if isinstance(cells.type, pa.BaseExtensionType):
+            self._extension = cells.type
+            cells = cells.cast(cells.type.storage_type)
         try:
             found = cells.value_counts()
         except pa.ArrowException:
@@ -176,7 +180,8 @@ class Distribution:
     def compute(self) -> tuple[pa.ChunkedArray, NDArray[np.int64]]:
         """Return the distinct cells, and the number of records that have each."""
         self._merge()
-        return pa.chunked_array(self._cells), self._counts[0]
+        cells = self._cells[0] if self._extension is None else self._extension.wrap_array(self._cells[0])
+        return pa.chunked_array([cells]), self._counts[0]
 
 
 def parts_needed(files: Batches, wanted: Wanted, memory: int, *, people: bool) -> int:
@@ -252,7 +257,7 @@ def split(
 
 
 class _Spread(ExitStack):
-    """Files to which rows are sent by their digests; there are none until the first row is sent."""
+    """Files to which rows are sent by their digests; created when the first row is sent."""
 
     def __init__(self, stem: Path, parts: int) -> None:
         super().__init__()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 
 from shoal.locations import Place
@@ -15,7 +17,7 @@ _WRITTEN_TOO = (".sav", ".zsav", ".dta", ".xlsx")
 
 def command_for(place: Place, found: Inspection, recipe: Path | None) -> str:
     """Return the command that protects a file with the guessed roles; empty if there is nothing to protect."""
-    if not isinstance(place.at, Path) or not found.named(Role.QUASI):
+    if not isinstance(place.at, Path) or not found.named(Role.QUASI) or found.records < found.k:
         return ""
     ending = place.at.suffix if place.at.suffix.lower() in _WRITTEN + _WRITTEN_TOO else ".csv"
     name = place.at.name.split(".")[0] or "out"
@@ -26,6 +28,18 @@ def command_for(place: Place, found: Inspection, recipe: Path | None) -> str:
     places = " ".join(f"--coordinates {_list(pair)}" for pair in found.coordinates)
     text = {key: ",".join(value) if isinstance(value, (list, tuple)) else value for key, value in found.text.items()}
     return " ".join(filter(None, [start, roles, places, f"--k {found.k}", flags(text)]))
+
+
+def with_choices(command: str, choices: Sequence[Mapping[str, str]]) -> Iterator[str]:
+    """Yield the command with each combination of the settings to choose from: a format of dates, and signs of numbers.
+
+    >>> list(with_choices("shoal protect in.csv", [{"datetime": "%d/%m/%y"}, {"datetime": "%m/%d/%y"}]))
+    ["shoal protect in.csv --datetime '%d/%m/%y'", "shoal protect in.csv --datetime '%m/%d/%y'"]
+    """
+    dates = [one for one in choices if "datetime" in one]
+    signs = [one for one in choices if "datetime" not in one]
+    for both in product(dates or [{}], signs or [{}]) if command and choices else ():
+        yield " ".join([command, *(flags(one) for one in both if one)])
 
 
 def _list(names: tuple[str, ...]) -> str:

@@ -6,8 +6,9 @@ nothing about other records shows in a recoded value.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -23,7 +24,7 @@ from shoal.parameters import unknown
 from shoal.recipe.recipe import Recipe
 from shoal.recipe.recodes import Recode, recode_of
 from shoal.schema.cells import is_text
-from shoal.types import Column, Kind, Schema, Table, in_one_piece, with_columns
+from shoal.types import Column, Kind, Role, Schema, Table, in_one_piece, with_columns
 
 
 def recoded(table: Table, recipe: Recipe) -> Table:
@@ -43,12 +44,22 @@ def recoded(table: Table, recipe: Recipe) -> Table:
     """
     if not recipe.recode:
         return table
-    names = table.schema.names()
+    refuse_unknown(recipe, table.schema)
+    return recode_columns(table, recipe.recode)
+
+
+def refuse_unknown(recipe: Recipe, schema: Schema) -> None:
+    """Refuse to recode columns that a table does not have."""
+    names = schema.names()
     raise_all(SchemaError, [unknown("recode", "column", name, names) for name in recipe.recode if name not in names])
+
+
+def recode_columns(table: Table, recode: Mapping[str, Mapping[str, Any]]) -> Table:
+    """Return a table, or a batch of one, with some columns recoded; it keeps the table before as `before`."""
     cells: dict[str, pa.ChunkedArray] = {}
     columns = {column.name: column for column in table.schema.columns}
     faults: dict[type[ShoalError], list[str]] = {}
-    for name, given in recipe.recode.items():
+    for name, given in recode.items():
         try:
             cells[name], columns[name] = _recoded_column(table, name, recode_of(given))
         except ShoalError as error:
@@ -87,6 +98,12 @@ def _refuse(column: Column, how: Recode) -> None:
         raise SchemaError(
             f"Column {column.name!r}: limits and intervals are for numbers and dates, this column is {column.kind}. "
             "Give it a taxonomy and recode it by level, an order (orders), or leave it out of recode."
+        )
+    if column.kind is Kind.ORDINAL and column.role is Role.QUASI and (how.interval is not None or how.breaks):
+        raise SchemaError(
+            f"Column {column.name!r}: intervals and breaks release middles, which may not be among the categories of "
+            "an ordinal quasi-identifier. Declare it as integer or continuous (--kind), or give it an order (orders) "
+            "and recode it by groups."
         )
 
 

@@ -17,7 +17,7 @@ def grouped(table: Table, column: Column, level: int) -> tuple[pa.ChunkedArray, 
     """Return categories as the names of their groups, and the column with the taxonomy of these."""
     if column.taxonomy is None:
         raise SchemaError(
-            f"Column {column.name!r}: to be recoded by level it must have a taxonomy, and has none. Give it one "
+            f"Column {column.name!r}: recoding by level needs a taxonomy, which is missing. Give it one "
             "(taxonomies), or leave it out of recode."
         )
     groups = groups_at(column, column.taxonomy, level)
@@ -28,7 +28,7 @@ def grouped(table: Table, column: Column, level: int) -> tuple[pa.ChunkedArray, 
     names = [called(value) for value in coded.dictionary.to_pylist()]
     if strange := sum(name not in groups for name in names):
         raise DataError(
-            f"Column {column.name!r}: every value must be in its taxonomy, {strange:,} of {len(names):,} are not. Add "
+            f"Column {column.name!r}: every value must be in its taxonomy; {strange:,} of {len(names):,} are not. Add "
             "them to the taxonomy."
         )
     found = pa.array([groups[name][-1] for name in names], pa.string()).take(coded.indices)

@@ -10,16 +10,26 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from shoal.errors import SchemaError
 from shoal.recipe.recodes import Recode
 from shoal.types import Column, Kind
 
+_NEAR, _TINY = 1e-9, 1e-300  # relative distance at which doubles are certainly in the right order, and of zeros
+
 
 def change_of_numbers(column: Column, how: Recode, kind: pa.DataType) -> Callable[[pa.Array], pa.Array]:
-    """Return the change of numbers of a type, in exact arithmetic."""
+    """Return the change of numbers of a type, in exact arithmetic.
+
+    Numbers that certainly become the same are computed once, and those that certainly stay are not computed at all.
+    """
     change_one, (low, high) = change_of_number(column, how, kind), how.limits
+    every = how.interval is not None or bool(how.breaks)
+    limits = {_exact(one) for one in (low, high) if one is not None}
 
     def one(value: Any) -> Any:
         if isinstance(value, float) and not math.isfinite(value):
@@ -27,18 +37,62 @@ def change_of_numbers(column: Column, how: Recode, kind: pa.DataType) -> Callabl
             return _as_type(beyond, value) if (beyond := _of_infinity(value, *ends)) is not None else value
         x = _exact(value)
         y = change_one(x)
-        return value if y == x else _as_type(y, value)
+        rewritten = isinstance(value, float) and (every or y in limits)  # so that 0.0 and -0.0 become one value
+        stays = y == x and not rewritten
+        return value if stays else _as_type(y, value)
 
     def change(distinct: pa.Array) -> pa.Array:
+        values = _by_digits(distinct)
+        places = _same_result(np.asarray(values.cast(pa.float64(), safe=False), np.float64), how)
+        chosen, place = np.unique(places, return_inverse=True)
         try:
-            return pa.array([one(value) for value in _by_digits(distinct).to_pylist()]).cast(kind)
-        except pa.ArrowException:  # its message may contain a cell value
+            found = pa.array([one(value) for value in values.take(pa.array(np.maximum(chosen, 0))).to_pylist()], kind)
+            return pc.if_else(pa.array(places < 0), distinct, found.take(pa.array(place)))
+        except (pa.ArrowException, OverflowError):  # its message may contain a cell value
             raise SchemaError(
                 f"Column {column.name!r}: a recoded value does not fit into its type {kind}. Choose other limits or "
                 "intervals, or a wider type."
             ) from None
 
     return change
+
+
+def _same_result(x: NDArray[np.float64], how: Recode) -> NDArray[np.int64]:
+    """Return for each number the index of one that certainly becomes the same value; −1: it certainly stays.
+
+    A number next to a limit, or to the end of an interval, may fall on either side of it, so it gets its own index.
+    Only doubles are compared here: "next to" means within more than their rounding error.
+
+    >>> _same_result(np.array([7.0, 1.0, 9.5, 2.0, 8.0]), Recode(top=8)).tolist()
+    [-1, -1, 2, -1, 4]
+    >>> _same_result(np.array([7.0, 1.0, 9.5, 2.0, 5.0]), Recode(interval=5)).tolist()
+    [0, 1, 0, 1, 4]
+    """
+    cuts = np.array([_double(one) for one in how.breaks or how.limits if one is not None], np.float64)
+    between, certain = np.searchsorted(cuts, x), np.isfinite(x)
+    low, high = (-np.inf if how.limits[0] is None else cuts[0]), (np.inf if how.limits[1] is None else cuts[-1])
+    inside, steps = (x > low) & (x < high), np.zeros(len(x))
+    with np.errstate(all="ignore"):
+        for cut in cuts:
+            certain &= np.abs(x - cut) > _NEAR * (np.abs(x) + _TINY)
+        if how.interval is not None:
+            exact = x / _double(how.interval)
+            steps = np.where(inside, np.floor(exact), 0.0)
+            certain &= ~inside | (np.abs(exact - np.rint(exact)) > _NEAR * (np.abs(steps) + 1.0))
+    found = np.arange(len(x))
+    first, own = np.unique((steps * (len(cuts) + 1) + between)[certain], return_index=True, return_inverse=True)[1:]
+    found[certain] = np.flatnonzero(certain)[first[own]]
+    if how.interval is None and not how.breaks:
+        found[certain & inside] = -1
+    return found
+
+
+def _double(number: Any) -> float:
+    """Return the double that is nearest to a number; infinite if it is beyond all."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
 
 
 def change_of_number(column: Column, how: Recode, kind: pa.DataType) -> Callable[[Fraction], Fraction]:

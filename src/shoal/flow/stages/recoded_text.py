@@ -1,4 +1,4 @@
-"""Recoded text cells: written anew wherever recoding could have made the value; all others keep their characters."""
+"""Recoded text cells: rewritten wherever recoding could have made the value; all others keep their characters."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def recoded_cells(
     cells = pa.chunked_array([coded.dictionary])
     read = tidy(without_user_missing(table.data.schema.field(column.name), cells), dialect)
     if column.kind is Kind.DATETIME:
-        fresh = _moments(read, column, dialect, change_of(column, how, kind))
+        fresh = _moments(read, column, dialect, kind, change_of(column, how, kind))
     else:
         fresh = _numbers(
             read, dialect, number_of(column, how, kind), every=how.interval is not None or bool(how.breaks)
@@ -62,12 +62,19 @@ def _numbers(
 
 
 def _moments(
-    read: pa.ChunkedArray, column: Column, dialect: Dialect, change: Callable[[pa.Array], pa.Array]
+    read: pa.ChunkedArray,
+    column: Column,
+    dialect: Dialect,
+    kind: pa.DataType,
+    change: Callable[[pa.Array], pa.Array],
 ) -> pa.ChunkedArray:
-    """Return all dates as text, so that characters do not tell which ones changed, and nulls where there is none."""
+    """Rewrite all dates as text, so that characters do not tell which ones changed; null where there is no date.
+
+    `kind` is their type in the whole column; these may be a batch of it.
+    """
     from shoal.io.sinks._text_cells import to_text
 
-    before = in_one_piece(values(read, column.name, column.kind, dialect))
+    before = in_one_piece(values(read, column.name, column.kind, dialect).cast(kind))
     after = pc.replace_with_mask(before, before.is_valid(), change(before.drop_null()))
     return pc.if_else(before.is_valid(), to_text(pa.table({"x": after}), dialect)["x"], pa.scalar(None, read.type))
 

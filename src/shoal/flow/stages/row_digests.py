@@ -150,7 +150,7 @@ def _of_bytes(rows: NDArray[np.uint8]) -> Iterator[NDArray[np.uint64]]:
 
 
 def _of_text(cells: pa.Array, offset: np.dtype[np.signedinteger]) -> NDArray[np.uint64]:
-    """Return a digest of each text, of its own bytes alone."""
+    """Return a digest of each text, which depends on its own bytes only."""
     n = len(cells)
     ends = np.frombuffer(cells.buffers()[1], offset)[cells.offset : cells.offset + n + 1].astype(np.int64)
     begins, lengths = ends[:-1], np.diff(ends)

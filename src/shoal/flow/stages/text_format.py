@@ -13,17 +13,30 @@ import pyarrow.compute as pc
 
 from shoal.errors import listing
 from shoal.schema.cells import fits, is_text, numbers, tidy
-from shoal.schema.conventions import NUMBERS, SHARE, Convention, count_conventions, likely, looks_written
+from shoal.schema.conventions import (
+    DIGITS,
+    NUMBERS,
+    SHARE,
+    Convention,
+    all_digits,
+    count_conventions,
+    likely,
+    looks_written,
+    marked,
+)
 from shoal.schema.kinds import kind_of
 from shoal.types import Dialect, Kind
 
 _SAMPLE = 1000
+_POINTED, _HUNDREDS = 30, 3  # different numbers with a point, and from 100 to 999, that tell thousands from decimals
+_SECOND = "{} in a second format, which cannot be read with the first; convert them to release them"
+_MARKED = "numbers with a currency, percent or other sign, which are not read; remove the sign to release them"
 _A_DAY = dt.datetime(2024, 12, 31, 18, 30)
 
 
 @dataclass(frozen=True)
 class TextFormat:
-    """How the cells of a text file are written.
+    """Conventions in which the cells of a text file are written.
 
     Attributes
     ----------
@@ -34,16 +47,16 @@ class TextFormat:
     notes
         What was found, in sentences.
     choices
-        Settings of which one must be chosen, because the cells do not tell.
+        Alternative settings; one must be chosen, because the cells do not tell which one applies.
     unread
-        Columns of dates that the format does not read, because another column has another format.
+        Columns of dates or numbers that the format does not read, and the reason of each.
     """
 
     dialect: Dialect
     settings: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     choices: tuple[Mapping[str, str], ...] = ()
-    unread: frozenset[str] = frozenset()
+    unread: Mapping[str, str] = field(default_factory=dict)
 
     def and_then(self, after: TextFormat) -> TextFormat:
         """Return what two steps found, the second with the dialect of the first."""
@@ -52,7 +65,7 @@ class TextFormat:
             {**self.settings, **after.settings},
             (*self.notes, *after.notes),
             (*self.choices, *after.choices),
-            self.unread | after.unread,
+            {**self.unread, **after.unread},
         )
 
 
@@ -67,6 +80,7 @@ def detect_format(data: pa.Table, dialect: Dialect, given: Mapping[str, object])
     found = _dates(columns, dialect, given)
     rest = {name: cells for name, cells in columns.items() if not _candidates(cells, dialect)}
     found = found.and_then(_numbers(rest, found.dialect, given))
+    found = found.and_then(_with_marked(found.dialect, rest))
     again = found.dialect.decimal != found.dialect.delimiter or data.num_columns == 1  # is the delimiter detected?
     if found.dialect.decimal != dialect.decimal and not again and "delimiter" not in given:
         found = found.and_then(TextFormat(found.dialect, {"delimiter": found.dialect.delimiter}))
@@ -85,6 +99,8 @@ def _candidates(cells: pa.ChunkedArray, dialect: Dialect) -> list[str | None]:
     """Return the formats in which most distinct cells are dates; None stands for ISO 8601."""
     if pc.sum(fits(cells, Kind.DATETIME, dialect)).as_py() >= SHARE * len(cells):
         return [dialect.datetime]
+    if all_digits(cells, dialect):
+        return [DIGITS]
     counts = {one: count for one, count in count_conventions(cells, dialect).items() if one.datetime is not None}
     return [one.datetime for one in likely(counts, SHARE * len(cells))]
 
@@ -110,7 +126,9 @@ def _dates(columns: Mapping[str, pa.ChunkedArray], dialect: Dialect, given: Mapp
     if open_ := [name for name in read if len(found[name]) > 1]:
         notes.append(f"{_columns(open_)}: no day is above 12, so dates are read like those of other columns.")
     if "%y" in chosen:
-        notes.append("Two-digit years are read as 1969 to 2068: 45 is 2045. Write four digits if that is wrong.")
+        notes.append(
+            "Two-digit years are read as 1930 to 2029: 29 is 2029, 30 is 1930. Write four digits if that is wrong."
+        )
     made = TextFormat(Convention(datetime=chosen).of(dialect), {"datetime": chosen}, tuple(notes))
     return _with_unread(made, other)
 
@@ -125,7 +143,7 @@ def _with_unread(made: TextFormat, other: Mapping[str, Sequence[str | None]]) ->
         f"{_columns(list(other))}: dates are written like {' or '.join(formats)}, but only one format can be read at a "
         f"time, that of {said}. They would be removed; convert them to release them."
     )
-    return made.and_then(TextFormat(made.dialect, notes=(note,), unread=frozenset(other)))
+    return made.and_then(TextFormat(made.dialect, notes=(note,), unread=dict.fromkeys(other, _SECOND.format("dates"))))
 
 
 def _numbers(columns: Mapping[str, pa.ChunkedArray], dialect: Dialect, given: Mapping[str, object]) -> TextFormat:
@@ -142,9 +160,9 @@ def _numbers(columns: Mapping[str, pa.ChunkedArray], dialect: Dialect, given: Ma
     most = max(scores.values(), default=0.0)
     best = [one for one in possible if scores[one] == most]
     if not most or scores.get(current) == most:
-        return _kept(columns, dialect, best, current)
+        return _with_other_numbers(_kept(columns, dialect, best, current), columns)
     chosen = best[0]
-    others = [one for one in best[1:] if _changed(columns, chosen.of(dialect), one.of(dialect))]
+    others = [one for one in best[1:] if _may_be_either(columns, chosen.of(dialect), one.of(dialect))]
     changed = _changed(columns, dialect, chosen.of(dialect))
     if others:
         choices = tuple(_settings(one, dialect) for one in (chosen, others[0]))
@@ -152,23 +170,75 @@ def _numbers(columns: Mapping[str, pa.ChunkedArray], dialect: Dialect, given: Ma
             f"{_columns(changed)}: every comma is before exactly three digits, so it may be a decimal sign or separate "
             f"thousands. Choose one: {_options(choices)}."
         )
-        return TextFormat(chosen.of(dialect), notes=(note,), choices=choices)
+        return _with_other_numbers(TextFormat(chosen.of(dialect), notes=(note,), choices=choices), columns)
     note = f"{_columns(changed)}: numbers are written like {_example(chosen)}."
-    return TextFormat(chosen.of(dialect), _settings(chosen, dialect), (note,))
+    return _with_other_numbers(TextFormat(chosen.of(dialect), _settings(chosen, dialect), (note,)), columns)
+
+
+def _with_other_numbers(made: TextFormat, columns: Mapping[str, pa.ChunkedArray]) -> TextFormat:
+    """Add the columns whose numbers are written in another way than those of most columns."""
+    other = {
+        name: found[0]
+        for name, cells in columns.items()
+        if not _share(cells, made.dialect)
+        and (found := likely(count_conventions(cells, made.dialect), SHARE * len(cells)))
+        and found[0].datetime is None
+    }
+    if not other:
+        return made
+    said = _example(Convention(made.dialect.decimal, made.dialect.thousands))
+    ways = " or ".join(sorted({_example(one) for one in other.values()}))
+    note = (
+        f"{_columns(list(other))}: numbers are written like {ways}, but only one convention can be read at a time, "
+        f"that of {said}. They would be removed; convert them to release them."
+    )
+    return made.and_then(
+        TextFormat(made.dialect, notes=(note,), unread=dict.fromkeys(other, _SECOND.format("numbers")))
+    )
+
+
+def _with_marked(dialect: Dialect, columns: Mapping[str, pa.ChunkedArray]) -> TextFormat:
+    """Name the columns of numbers with a sign beside them, which no setting reads."""
+    found = [name for name, cells in columns.items() if marked(cells)]
+    if not found:
+        return TextFormat(dialect)
+    note = (
+        f"{_columns(found)}: most cells are numbers with a currency, percent or other sign, which are not read. They "
+        "would be removed; remove the sign to release them."
+    )
+    return TextFormat(dialect, notes=(note,), unread=dict.fromkeys(found, _MARKED))
 
 
 def _kept(
     columns: Mapping[str, pa.ChunkedArray], dialect: Dialect, best: Sequence[Convention], current: Convention
 ) -> TextFormat:
-    """Keep the current convention, with a note on columns in which a point may also separate thousands."""
+    """Keep the current convention, unless points separate thousands; with a note if they may do so."""
     for one in best:
         if one != current and (changed := _changed(columns, dialect, one.of(dialect))):
+            if one.thousands == "." and any(_beside_hundreds(columns[name]) for name in changed):
+                note = (
+                    f"{_columns(changed)}: numbers are written like 1.234, because every point is before exactly three "
+                    f"digits, and others are below 1000. If points are decimal signs, inspect with --decimal '.'."
+                )
+                return TextFormat(one.of(dialect), _settings(one, dialect), (note,))
             note = (
                 f"{_columns(changed)}: every point is before exactly three digits. It is read as a decimal sign; if it "
                 f"separates thousands, give {one.flags(dialect)}."
             )
             return TextFormat(dialect, notes=(note,))
     return TextFormat(dialect)
+
+
+def _beside_hundreds(cells: pa.ChunkedArray) -> bool:
+    """Tell whether points separate thousands: numbers without a point are below 1000, some of them at least 100.
+
+    Decimals would sometimes have other lengths if zeros at their ends were not written, as in whole numbers.
+    """
+    pointed = pc.sum(pc.match_substring_regex(cells, r"^[+-]?[0-9]+(\.[0-9]{3})+$")).as_py()
+    hundreds, more = (
+        pc.sum(pc.match_substring_regex(cells, f"^[+-]?[0-9]{{{digits}}}$")).as_py() for digits in ("3", "4,")
+    )
+    return bool(pointed >= _POINTED and hundreds >= _HUNDREDS and not more)
 
 
 def _is_coded(cells: pa.ChunkedArray) -> bool:
@@ -191,6 +261,13 @@ def _changed(columns: Mapping[str, pa.ChunkedArray], before: Dialect, after: Dia
         for name, cells in columns.items()
         if _share(cells, after) and not np.array_equal(numbers(cells, before), numbers(cells, after), equal_nan=True)
     ]
+
+
+def _may_be_either(columns: Mapping[str, pa.ChunkedArray], one: Dialect, other: Dialect) -> bool:
+    """Tell whether two dialects read the same cells, and some of them differently."""
+    kind = Kind.CONTINUOUS
+    same = all(fits(cells, kind, one).equals(fits(cells, kind, other)) for cells in columns.values())
+    return same and bool(_changed(columns, one, other))
 
 
 def _settings(one: Convention, dialect: Dialect) -> dict[str, str]:

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from shoal.errors import ParameterError, ShoalError
+from shoal.errors import DataError, ParameterError, ShoalError
 from shoal.flow.evidence.build import histogram
 from shoal.flow.evidence.column_semantics import Left, Recomputed, as_left, taken_on_trust
-from shoal.flow.plan.merging import is_mergeable, merged
+from shoal.flow.plan.merging import is_mergeable, merged, refuse_unreadable
 from shoal.flow.stages.batches import Batches
 from shoal.flow.stages.parts import InParts, Wanted, parts_needed, split
 from shoal.flow.verify.claims import find
@@ -140,7 +140,12 @@ def _references(
     for name, (cells, counts) in parts.distributions.items():
         field = arrow.field(name).with_type(cells.type)
         left = as_left(evidence, pa.table([cells], schema=pa.schema([field])), dialect)
-        faults.update(left.faults)
+        if name in left.faults:
+            faults[name] = left.faults[name]
+            try:
+                refuse_unreadable(left.release.schema[name], cells, counts, dialect)
+            except DataError as error:  # about all cells, where the first was about distinct ones
+                faults[name] = str(error)
         if name in left.release.read:
             references[name] = Reference(cells, left.release.read[name], counts)
             trusted += taken_on_trust(evidence, left, counts)

@@ -281,7 +281,7 @@ def _columns(said: Evidence, recipe: Recipe, tables: Sequence[Seen]) -> Check:
         return Check(claim, Verdict.FAILS, f"confidential columns are in the first table: {listing(shared)}")
     if joined := [name for one in names[1:] for name in one if name in names[0] and name != said["link"]]:
         return Check(claim, Verdict.FAILS, f"columns are in both tables, which they join: {listing(joined)}")
-    why = f"{len(set(there)):,} columns, no identifiers of the recipe among them"
+    why = f"{len(set(there)):,} columns; none is an identifier of the recipe"
     return Check(claim, Verdict.HOLDS, why)
 
 
@@ -380,9 +380,9 @@ def _same_outputs(said: Evidence, tables: Sequence[Seen]) -> Iterator[Check]:
         found = table.digest(end["of"])
         if end["of"] != found.of:
             why = f"the evidence is about {end['of']} and there is only {found.of}"
-            yield Check(claim, Verdict.FAILS, f"it is another one: {why}")
+            yield Check(claim, Verdict.FAILS, f"it is another file: {why}")
         elif found.hex != end["sha256"] or found.size != end["bytes"]:
-            yield Check(claim, Verdict.FAILS, "it is another one: its SHA-256 is not that of the evidence")
+            yield Check(claim, Verdict.FAILS, "it is another file: its SHA-256 is not that of the evidence")
         elif table.records != end["records"] or said["records"] != said["outputs"][0]["records"]:
             yield Check(claim, Verdict.FAILS, f"it has {table.records:,} records, the evidence another number")
         else:
@@ -446,7 +446,7 @@ def _input(said: Evidence, source: Any, receipt: Receipt | None) -> Check:
     if source is None:
         return Check(claim, Verdict.UNSEEN, "the receipt is of this run; the input was not given", essential=False)
     if not receipt.commitment.opens(_digest_of(source)):
-        return Check(claim, Verdict.FAILS, "it is another one: the commitment of the evidence does not open to it")
+        return Check(claim, Verdict.FAILS, "it is another input: the commitment of the evidence does not match it")
     return Check(claim, Verdict.HOLDS, "the receipt opens the commitment of the evidence to it")
 
 

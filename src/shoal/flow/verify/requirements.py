@@ -72,11 +72,11 @@ def withstands(said: Any, recipe: Recipe, claims: Sequence[Finding]) -> Iterator
     )
     weaker = replace(expected, knows="table", share=None)  # as where atoms split equal records
     if not allowed or said not in (expected.to_dict(), weaker.to_dict()):
-        yield Check(claim, Verdict.FAILS, "the evidence says another one than the recipe and the method promise")
+        yield Check(claim, Verdict.FAILS, "the evidence names another one than the recipe and the method promise")
     elif said == weaker.to_dict():
-        yield Check(claim, Verdict.HOLDS, "k is counted in the table; nothing is said of one who knows the algorithm")
+        yield Check(claim, Verdict.HOLDS, "k is counted in the table; someone who knows the algorithm may learn more")
     else:
-        why = "one who knows the algorithm, by the promise of the method; the output does not show how it was made"
+        why = "someone who knows the algorithm, as the method promises; the output does not show how it was made"
         yield Check(claim, Verdict.UNSEEN, why, essential=False)
 
 

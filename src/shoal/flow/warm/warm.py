@@ -39,7 +39,7 @@ def warm_kernels(cache: Path | None, cpu: str | None, only: Sequence[str]) -> Wa
 
 
 def _answers(names: Sequence[str], environment: dict[str, str]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Run features in processes of their own; yield each with its answer."""
+    """Run each feature in a separate process, and yield it with its answer."""
     stage("Compile")
     worker: subprocess.Popen[str] | None = None
     try:

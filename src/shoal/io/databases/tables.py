@@ -61,4 +61,4 @@ class StagedTable:
 
 def exists_already(url: Url) -> ParameterError:
     """Return the error for a table that would be replaced."""
-    return ParameterError(f"{url}: exists already; give --force to replace it, or another name.")
+    return ParameterError(f"{url}: already exists; give --force to replace it, or another name.")

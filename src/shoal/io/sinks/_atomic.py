@@ -48,7 +48,7 @@ def atomic(path: Path, *, force: bool, private: bool = False) -> Iterator[Path]:
     ParameterError
         If the file exists and `force` is not given, or if it is a folder or a device.
     EngineError
-        If the disk is full, the folder is missing or may not be written to.
+        If the disk is full, the folder is missing or not writable.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -60,7 +60,7 @@ def atomic(path: Path, *, force: bool, private: bool = False) -> Iterator[Path]:
     target = Path(os.path.realpath(path))
     mark = new_mark()
     staged = target.with_name(f".{target.stem[:_LONGEST_STEM]}.{mark}{target.suffix}")
-    try:
+    with errors_of(path, staged):
         mode = _mode(path, target, force=force)
         remove_leftovers(target.parent)
         with locked(target.parent, mark), _removed_at_last(staged):
@@ -70,7 +70,14 @@ def atomic(path: Path, *, force: bool, private: bool = False) -> Iterator[Path]:
             sync(staged)
             os.chmod(staged, 0o600 if private else mode)
             _publish(path, target, staged, force=force)
-    except BrokenPipeError:  # the reader of this program's output is gone; the disk is fine
+
+
+@contextmanager
+def errors_of(path: Path, staged: Path) -> Iterator[None]:
+    """Report errors of staging under the name of the output; its staged name means nothing to users."""
+    try:
+        yield
+    except BrokenPipeError:  # whoever read this program's output closed it; the disk is fine
         raise
     except OSError as error:
         raise unwritable(path, error) from None
@@ -116,7 +123,7 @@ def check_target(path: Path, *, force: bool) -> None:
 
 
 def exists_already(path: Path) -> ParameterError:
-    return ParameterError(f"{path}: exists already; give --force to replace it, or another name.")
+    return ParameterError(f"{path}: already exists; give --force to replace it, or another name.")
 
 
 def _mode(path: Path, target: Path, *, force: bool) -> int | None:

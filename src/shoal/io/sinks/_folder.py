@@ -12,17 +12,17 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from shoal.errors import ParameterError, ShoalError, listing
+from shoal.errors import ParameterError, listing
 from shoal.io.manifest import MANIFEST
-from shoal.io.sinks._atomic import exists_already, sync, sync_folder
-from shoal.scratch import locked, new_mark, remove_folder, remove_leftovers, replaced_name, unwritable
+from shoal.io.sinks._atomic import errors_of, exists_already, sync, sync_folder
+from shoal.scratch import locked, new_mark, remove_folder, remove_leftovers, replaced_name
 from shoal.types import Dialect
 from shoal.types.protocols import Fresh, Sink, Writer
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: Formats of parts. Other text files may be somebody's notes, so a folder that holds them is never replaced.
+#: Formats of parts. Other text files may be a user's notes, so a folder that holds them is never replaced.
 _PARTS = (".parquet", ".pq", ".csv", ".tsv", ".tab")
 
 #: Rows of each part, the last one excepted.
@@ -54,7 +54,7 @@ def staged_folder(path: Path, *, force: bool) -> Iterator[Path]:
     ParameterError
         If the folder exists and `force` is not given, or if it holds other files, or is a file.
     EngineError
-        If the disk is full, or the parent folder is missing or may not be written to.
+        If the disk is full, or the parent folder is missing or not writable.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as home:
@@ -66,28 +66,19 @@ def staged_folder(path: Path, *, force: bool) -> Iterator[Path]:
     target = Path(os.path.realpath(path))
     mark = new_mark()
     staged = target.with_name(f".{target.name[:_LONGEST_NAME]}.{mark}")
-    try:
+    with errors_of(path, staged), ExitStack() as stack:
         check_folder(path, force=force)
         remove_leftovers(target.parent)
-        with ExitStack() as stack:
-            stack.enter_context(locked(target.parent, mark))
-            stack.callback(remove_folder, staged)
-            mode = _usual_mode(staged) if not target.exists() else stat.S_IMODE(target.stat().st_mode)
-            staged.mkdir(mode=0o700)
-            yield staged
-            _sync_files(staged, mode)
-            check_folder(path, force=force)  # somebody may have put files into it
-            _publish(target, staged, target.with_name(replaced_name(target.name, mark)) if force else None)
-            if os.name == "posix":
-                sync_folder(target.parent)
-    except BrokenPipeError:  # the reader of this program's output is gone; the disk is fine
-        raise
-    except OSError as error:
-        raise unwritable(path, error) from None
-    except ShoalError as error:
-        if staged.name not in str(error):
-            raise
-        raise type(error)(str(error).replace(str(staged), str(path)).replace(staged.name, path.name)) from None
+        stack.enter_context(locked(target.parent, mark))
+        stack.callback(remove_folder, staged)
+        mode = _usual_mode(staged) if not target.exists() else stat.S_IMODE(target.stat().st_mode)
+        staged.mkdir(mode=0o700)
+        yield staged
+        _sync_files(staged, mode)
+        check_folder(path, force=force)  # files may have been added since the first check
+        _publish(target, staged, target.with_name(replaced_name(target.name, mark)) if force else None)
+        if os.name == "posix":
+            sync_folder(target.parent)
 
 
 def part_name(number: int, suffix: str) -> str:

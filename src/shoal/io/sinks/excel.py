@@ -35,8 +35,8 @@ def faults_of(owner: str, table: pa.Table) -> list[str]:
     ]
     if rows := _nothing_in(table):
         faults.append(
-            f"{owner}: every row must hold a value, because of Excel; {len(rows):,} are empty, in {data_rows(rows)}. "
-            "Write another format, or remove them."
+            f"{owner}: in Excel every row must hold a value; {len(rows):,} are empty, in {data_rows(rows)}. Remove "
+            "them, or write another format."
         )
     return faults
 
@@ -86,7 +86,7 @@ def _faults(owner: str, name: str, column: Any) -> Iterator[str]:
         if pc.any(flag).as_py():
             rows = pc.indices_nonzero(pc.fill_null(flag, False)).to_pylist()
             yield (
-                f"{owner}: column {name!r} must hold {allowed}, because of Excel; {len(rows):,} are not, in "
+                f"{owner}: in Excel column {name!r} must hold {allowed}; {len(rows):,} are not, in "
                 f"{data_rows(rows)}. Write another format, or change them."
             )
 

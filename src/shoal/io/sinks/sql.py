@@ -144,7 +144,7 @@ def _check_names(connection: Any, url: Url, columns: list[str]) -> None:
     most, unit, size = _longest(connection)
     if long := [i for i, name in enumerate(columns, 1) if size(name) > most]:
         raise ParameterError(
-            f"{url}: names of columns must have at most {most} {unit}, column {long[0]} has more. Rename it."
+            f"{url}: names of columns must have at most {most} {unit}; column {long[0]} has more. Rename it."
         )
 
 

@@ -13,6 +13,7 @@ from shoal.io.sources._text_chunks import CHUNK, open_text
 
 #: Encodings with one byte per character, the likelier first: Windows, old DOS programs, and one that reads any bytes.
 _SINGLE_BYTE = ("cp1252", "cp850", "iso8859-1")
+_SEPARATORS = "\u00a0\u202f\u2009\u2019"
 _LOOKED_AT = 1 << 16
 
 
@@ -56,11 +57,28 @@ def _around_special(path: Path) -> Iterator[bytes]:
 
 
 def _letters(text: str) -> int:
-    """Count special letters next to other letters; special capitals after small letters count against it."""
-    pairs = list(pairwise(text))
-    good = sum(a.isalpha() and b.isalpha() and not (a.isascii() and b.isascii()) for a, b in pairs)
-    bad = sum((a.islower() and b.isupper()) or (not a.isascii() and not a.isalpha()) for a, b in pairs)
+    r"""Count special letters next to other letters, and separators of thousands next to digits.
+
+    Special capitals after small letters, special letters next to digits, and other signs count against it.
+
+    >>> [_letters(b"1\xa0234 1\x92234".decode(one)) for one in ("cp1252", "cp850")]
+    [4, -4]
+    """
+    pairs = [(a, b) for a, b in pairwise(text) if not (a.isascii() and b.isascii())]
+    good = sum((a.isalpha() and b.isalpha()) or _separates(a, b) or _separates(b, a) for a, b in pairs)
+    bad = sum(
+        (a.islower() and b.isupper())
+        or (a.isdigit() and b.isalpha())
+        or (a.isalpha() and b.isdigit())
+        or not (a.isascii() or a.isalpha() or _separates(a, b))
+        for a, b in pairs
+    )
     return good - bad
+
+
+def _separates(sign: str, beside: str) -> bool:
+    """Tell whether a character is a special separator of thousands, next to a digit."""
+    return not sign.isascii() and sign in _SEPARATORS and beside.isdigit()
 
 
 def _wide(head: bytes) -> str | None:

@@ -82,6 +82,11 @@ def check_names(owner: str, names: Sequence[object]) -> None:
     - people.csv: column names must be unique; duplicates: 'age'. Rename all but one of each.
     """
     faults = []
+    if names and isinstance(names[0], str) and names[0].lower().startswith("sep="):
+        raise SchemaError(
+            f"{owner}: the first line must hold the names of columns; it names the delimiter, as Excel writes it. "
+            "Delete that line."
+        )
     if odd := [i for i, name in enumerate(names, 1) if not isinstance(name, str)]:
         faults.append(
             f"{owner}: the names of columns must be text; those of columns {listing(odd)} are not. "

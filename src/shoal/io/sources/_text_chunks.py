@@ -171,7 +171,7 @@ def end_of_rows(text: bytes, delimiter: str | None, quote: str) -> int:
 
 
 def _line_end(text: bytes, start: int, end: int) -> int:
-    """Return the position after the last line end in a part of a text; 0 if there is none."""
+    """Return the position after the last line end in a part of a text; 0 if it has no line end."""
     return max(text.rfind(b"\n", start, end), text.rfind(b"\r", start, end)) + 1
 
 

@@ -127,7 +127,7 @@ def lines_in(text: bytes) -> int:
 
 
 def invalid(owner: str, encoding: str, lines: int) -> DataError:
-    """Return the error for a text that is not in its encoding, after so many lines."""
+    """Return the error for a text that is not in its encoding; `lines` is the number of valid lines before."""
     return DataError(
         f"{owner}: line {lines + 1:,} is not valid {encoding}. Give the file's encoding, "
         "for example --encoding cp1252 for files saved by older programs on Windows."
@@ -284,7 +284,7 @@ class Rows:
 
 
 def ragged(owner: str, count: int, first: Sequence[int], columns: int) -> str:
-    """Return the sentence about rows that do not have as many cells as the header, of which the first are given."""
+    """Return the sentence about `count` rows with more or fewer cells than the header; `first` are the first ones."""
     rows, do = ("row", "does") if count == 1 else ("rows", "do")
     which = listing(first[:_SHOWN]) + (f" and {count - _SHOWN:,} more" if count > _SHOWN else "")
     return (

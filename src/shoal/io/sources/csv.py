@@ -179,10 +179,14 @@ class Csv(Checked, Source):
     decimal: Annotated[str, Param("Decimal sign.")] = "."
     missing: Annotated[
         tuple[str, ...],
-        Param("Cells that mean a missing value, like the empty one.", words="a list of texts", example='["NA", "-9"]'),
+        Param(
+            "Cells that mean a missing value, in addition to empty ones.",
+            words="a list of texts",
+            example='["NA", "-9"]',
+        ),
     ] = ()
     datetime: Annotated[str | None, Param("Format of dates and times; none: ISO 8601.")] = None
-    thousands: Annotated[str | None, Param("Thousands separator; none: numbers have none.")] = None
+    thousands: Annotated[str | None, Param("Thousands separator; none: numbers are not grouped.")] = None
     trim: Annotated[bool, Param("Remove blanks around the names of columns.")] = True
 
     def __post_init__(self) -> None:
@@ -200,7 +204,7 @@ class Csv(Checked, Source):
         if self.thousands == self.decimal:
             other = "','" if self.decimal == "." else "'.'"
             faults.append(
-                f"Csv: thousands must differ from decimal, both are {self.decimal!r}. Add --decimal {other}, or leave "
+                f"Csv: thousands must differ from decimal; both are {self.decimal!r}. Add --decimal {other}, or leave "
                 "out thousands."
             )
         if self.quote in (self.delimiter, self.decimal):

@@ -77,7 +77,7 @@ def _names(native: Any) -> list[object]:
         return list(native.column_names)
     lazy = " Collect it first." if known.is_polars_lazyframe(native) else " Convert it to one of these."
     raise ParameterError(
-        "Frame: must be a pandas.DataFrame, a polars.DataFrame or a pyarrow.Table, "
+        "Frame: must be a pandas.DataFrame, a polars.DataFrame, a pyarrow.Table or another Arrow table, "
         f"got {type(native).__module__.partition('.')[0]}.{type(native).__qualname__}.{lazy}"
     )
 

@@ -172,7 +172,7 @@ def _sentences(url: Url) -> Iterator[None]:
             if re.search(pattern, said):
                 raise _refusal(url, why, remedy) from None
         code = re.search(r"AWS Error ([A-Z_]+)", said)
-        why = f"the store answered {code[1]}" if code else "the store did not do what it was asked"
+        why = f"the store answered {code[1]}" if code else "the store did not carry out the request"
         raise _refusal(url, why, "Try again, or ask those who run the store") from None
 
 

@@ -70,7 +70,7 @@ class Upload:
             if digest_of(staged / part.name) != part.sha256:
                 raise GuaranteeError(
                     f"{self.folder.url}: every part must be stored with the bytes that were audited, but the SHA-256 "
-                    f"of {part.name!r} is another one. Nothing was published. Try again, and check the store."
+                    f"of {part.name!r} differs. Nothing was published. Try again, and check the store."
                 )
         audit()
         self._listed = True
@@ -140,7 +140,7 @@ def check_store_folder(folder: StoreFolder, *, force: bool) -> list[str]:
     entries = folder.entries()
     if entries and not force:
         unfinished = MANIFEST not in entries and any(is_marker(name) for name in entries)
-        what = "holds the files of a run that is working or was interrupted" if unfinished else "exists already"
+        what = "holds the files of a run that is working or was interrupted" if unfinished else "already exists"
         raise ParameterError(f"{folder.url}: {what}; give --force to replace it, or another name.")
     foreign = [name for name, size in entries.items() if size is None or not _is_ours(name)]
     if foreign:

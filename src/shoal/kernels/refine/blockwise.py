@@ -157,7 +157,7 @@ def _report(before: int, total: int, done: int) -> None:
 
 
 def _means(x: Points, labels: np.ndarray, turn: int, turns: int) -> np.ndarray:
-    """Return the means of classes along the directions of a turn; if there is none, only as many rows as classes."""
+    """Return the means of classes along the directions of a turn; after the last turn, rows without columns."""
     return rotated_means(x, labels, turn) if turn <= turns else np.empty((int(labels.max()) + 1, 0))
 
 

@@ -3,7 +3,7 @@
 Let i be a record of class A and j one of class B; these have a and b records, and centroids c_A and c_B. If i and j
 change places, the SSE falls by 2 (c_A − c_B)·(x_j − x_i) + |x_j − x_i|² (1/a + 1/b). Only the record of A that lies
 farthest towards B, and the record of B that lies farthest towards A, are tried. Neighbours are looked up among
-centroids, of which there are n/k, rather than among records.
+the n/k centroids rather than among records.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls

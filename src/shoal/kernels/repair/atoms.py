@@ -334,7 +334,7 @@ def _compose(a, u, at, c, out, into):
 
 @inlined
 def _excess(a, u, c, out, into):
-    """Return the excess of class c without atom `out` and with atom `into`; an empty class has none."""
+    """Return the excess of class c without atom `out` and with atom `into`; 0 for an empty class."""
     total = 0.0
     for at in range(u.code.shape[0]):
         s = _compose(a, u, at, c, out, into)
@@ -491,7 +491,7 @@ def _join(a, u, c, b, price, limit):
 
 @part
 def _pair(a, u, i, j, price, limit):
-    """Form a class of two atoms of different classes, each of which keeps at least one."""
+    """Form a class of two atoms of different classes; each of these classes keeps at least one."""
     home, b = u.label[i], u.label[j]
     if u.spare[0] == 0 or u.atoms[home] == 1 or u.atoms[b] == 1:
         return np.inf

@@ -153,7 +153,7 @@ def plus_square(a, u, total, c, size, out, into):
 
 @part
 def plus_square_of_union(a, u, total, member, b, c, atoms, size):
-    """Add the coded part of |S|² of the union of class b, of so many atoms, and class c, of so many records."""
+    """Add the coded part of |S|² of the union of class b of `atoms` atoms and class c of `size` records."""
     if a is None:
         return total
     for q in range(atoms):

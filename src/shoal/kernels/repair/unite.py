@@ -93,7 +93,7 @@ _MOST_IN_BLOCKS = 250
 
 
 def effort_for(name: str, x: np.ndarray | Coded, atoms: int, attributes: int) -> Effort:
-    """Return the work of ``fast``, ``default`` or ``best`` on a table in so many atoms, with confidential attributes.
+    """Return the work of ``fast``, ``default`` or ``best`` on a table of `atoms` atoms with confidential attributes.
 
     >>> effort_for("default", np.zeros((400, 2)), 80, 1)[:3]
     (380160, 8, 4)

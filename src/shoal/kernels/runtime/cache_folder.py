@@ -97,7 +97,7 @@ def mark(folder: Path, cpu: str | None) -> None:
 
 
 def choose_cpu() -> None:
-    """Compile for a generic processor from now on if the folder says so, unless numba is told a processor."""
+    """Compile for a generic processor from now on if the folder says so, unless numba's settings name one."""
     with suppress(OSError):
         if config.CPU_NAME is None and (base_folder() / _MARK).read_text().strip() == GENERIC:
             config.CPU_NAME, config.CPU_FEATURES = GENERIC, ""

@@ -5,7 +5,7 @@ code for it, and optimises it again inside each caller, and again inside each of
 that: its kernels contain it as it is, and are optimised once. Nothing is reordered or contracted in either case, so
 that results have the same bits.
 
-Besides, numba compiles a function again for every combination of integer types and constants among its arguments. A
+In addition, numba compiles a function again for every combination of integer types and constants among its arguments. A
 part takes int64 instead, whatever signed integers its callers pass.
 """
 
@@ -22,7 +22,7 @@ _SIGNED = frozenset({types.int8, types.int16, types.int32, types.int64})
 
 
 class _NoEnvironment:
-    """Receiver of the address of a part's global objects: parts have none."""
+    """Receiver of the address of a part's global objects, which parts do not use."""
 
     def set_env(self, name: str, environment: Any) -> None:
         """Do nothing."""

@@ -209,7 +209,7 @@ class CodedRows(NamedTuple):
 
 
 def coded_rows(points: np.ndarray | Coded) -> CodedRows | None:
-    """Lay out the codes of all records attribute by attribute; None if there are none."""
+    """Lay out the codes of all records attribute by attribute; None without coded attributes."""
     if not isinstance(points, Coded):
         return None
     g = points.layout

@@ -186,7 +186,7 @@ class Links:
         return out
 
     def _coded_as_near(self, points: Coded, columns: np.ndarray) -> np.ndarray:
-        """Link by columns of which some are coded; records that are equal, and equally far from their own, once.
+        """Link by columns, some of them coded; look up records that are equal, and equally far from their own, once.
 
         No search is needed for a record at distance 0 from its own, nor if a masked record that was nearer with other
         columns known is nearer again.

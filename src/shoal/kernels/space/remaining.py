@@ -4,8 +4,8 @@ Block b holds sixteen distinct points coordinate by coordinate, ``x[b, j, lane]`
 by side (:mod:`shoal.kernels.runtime.lanes`). A removed point is NaN: no comparison with it is ever true, so scans need
 no mask. The rows at a point are a queue in `members`, taken from the lowest.
 
-Coded attributes, if there are any, lie beside the numbers (:mod:`shoal.kernels.space.coded_lanes`); if there are none,
-`coded` is None, and the compiler drops whatever depends on it. A table without numbers has one of zeros, for the NaN.
+Coded attributes lie beside the numbers (:mod:`shoal.kernels.space.coded_lanes`). Without any, `coded` is None, and the
+compiler drops whatever depends on it. A table without numbers has one column of zeros, for the NaN.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -131,7 +131,7 @@ def in_lanes(points: np.ndarray, rows: np.ndarray) -> np.ndarray:
 
 
 def with_number(points: Coded) -> Coded:
-    """Return points with a number; of zeros if they have none."""
+    """Return points with at least one column of numbers: zeros if there was none."""
     return points if points.numbers.shape[1] else points.beside(np.zeros((len(points), 1)))
 
 

@@ -40,7 +40,7 @@ def errors(
 ) -> tuple[float, float]:
     """Return the sum of squared distances of all members from the centre of their class, and from the middle.
 
-    Columns after those of `middle` are codes, and count with their steps; the middle has none.
+    Columns after those of `middle` are codes, and count with their steps; the middle has no codes.
     """
     found = np.zeros(2)
     _errors(points, sizes, centres, middle, np.array(steps, np.float64), found)

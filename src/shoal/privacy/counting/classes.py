@@ -80,8 +80,8 @@ def _grouped(data: pa.Table, n: int) -> Classes:
 def class_keys(data: pa.Table) -> list[Any]:
     """Return columns by which Arrow can group rows into classes.
 
-    A single column of floats is numbered first: Arrow's hash of rounded floats has so many collisions that grouping by
-    them would take quadratic time.
+    A single column of floats is numbered first: grouping by rounded floats would take quadratic time, because Arrow
+    hashes many of them to the same value.
     """
     keys = [comparable(name, data.column(name)) for name in data.column_names]
     return [numbered(keys[0])] if len(keys) == 1 and pa.types.is_floating(keys[0].type) else keys
@@ -156,9 +156,15 @@ def sizes_of(release: Release, owner: NDArray[np.int64]) -> tuple[NDArray[np.int
 
 
 def numbered(column: pa.ChunkedArray) -> NDArray[np.int64]:
-    """Return a number for each value; missing values have one too."""
+    """Return a number for each value; missing values have one too.
+
+    All chunks share one dictionary. Arrow would compare their copies of it, and NaN differs from itself.
+
+    >>> numbered(pa.chunked_array([[float("nan"), None], [float("nan"), 2.5]])).tolist()
+    [0, 1, 0, 2]
+    """
     encoded = pc.dictionary_encode(comparable("class", column), null_encoding="encode")
-    return np.asarray(encoded.combine_chunks().indices.to_numpy().astype(np.int64))
+    return np.concatenate([np.empty(0, np.int64), *(chunk.indices.to_numpy() for chunk in encoded.chunks)])
 
 
 def by_first_row(codes: NDArray[np.int64]) -> NDArray[np.int64]:

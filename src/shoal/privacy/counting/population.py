@@ -92,12 +92,12 @@ def belonging(release: Release, attributes: Sequence[str]) -> Belonging:
     return found
 
 
-def of_records(release: Release, attributes: Sequence[str]) -> NDArray[np.int64]:
-    """Return for each released record the number of population records of its combination."""
+def of_records(release: Release, attributes: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return for each released record the number of population records of its combination, and its combination."""
     found, classes = belonging(release, attributes), classes_of(release, _seen(release, attributes))
-    counts = np.empty(release.data.num_rows, np.int64)
-    counts[classes.rows] = np.repeat(found.population[found.combination], classes.sizes)
-    return counts
+    own = np.empty(release.data.num_rows, np.int64)
+    own[classes.rows] = np.repeat(found.combination, classes.sizes)
+    return found.population[own], own
 
 
 def _seen(release: Release, attributes: Sequence[str]) -> tuple[str, ...]:
@@ -130,7 +130,7 @@ def _counted(release: Release, attributes: Sequence[str]) -> Belonging:
 def _nearest(
     there: NDArray[np.float64], here: NDArray[np.float64], axes: Sequence[Axis]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the nearest row of the same stratum, the first column, and its distance; −1 if the stratum has none."""
+    """Return the nearest row of the same stratum, the first column, and its distance; −1 in an empty stratum."""
     best, apart = np.full(len(there), -1), np.full(len(there), np.inf)
     for stratum in np.unique(here[:, 0]):
         own, others = (slice(*np.searchsorted(rows[:, 0], [stratum, stratum + 1])) for rows in (here, there))

@@ -13,6 +13,7 @@ from typing import Any
 from shoal.types import called
 
 _EPOCH = datetime(1970, 1, 1)
+_CYCLE = 146_097 * 86_400  # seconds of 400 years, after which the calendar repeats
 _PARTS = ("year", "month", "day", "hour", "minute", "second")
 _SECONDS = dict(zip(_PARTS, (366 * 86_400, 31 * 86_400, 86_400, 3_600, 60, 1), strict=True))
 
@@ -52,7 +53,7 @@ def only_middles(
     how
         The recoding of a recipe, with limits, an interval or breaks.
     unit
-        The number of which all values before recoding are multiples; None: any number.
+        The step before recoding: all values were multiples of it; None: any number.
     per_second
         Ticks of dates in a second; None: values are numbers.
 
@@ -63,9 +64,10 @@ def only_middles(
     """
     low, high, below, above = ends_of(how, per_second)
     breaks = [_limit(one, per_second) for one in how.get("breaks", ())]
+    instead = (low if below is None else below, high if above is None else above)
+    spelt = {way for one in instead if one is not None for way in _spelt(one)}
     for value in values:
-        instead = (low if below is None else below, high if above is None else above)
-        if any(one is not None and value in _spelt(one) for one in instead):
+        if value in spelt:
             continue
         spans = _spans(value, how.get("interval"), breaks, per_second)
         if spans is None:
@@ -77,21 +79,41 @@ def only_middles(
 
 
 def within(
-    values: Iterable[Fraction], how: Mapping[str, Any], per_second: Fraction | None = None, resolution: Any = None
+    values: Iterable[Fraction],
+    how: Mapping[str, Any],
+    per_second: Fraction | None = None,
+    resolution: Any = None,
+    bits: int = 64,
 ) -> bool:
     """Tell whether aggregates of recoded values lie between the limits, and the values in place of those beyond.
 
-    Those that are rounded to a resolution may lie beyond by as much as rounding moves them.
+    Those that are rounded to a resolution may lie beyond by as much as rounding moves them. Numbers are aggregated as
+    doubles, so that a limit that no double equals is the nearest one; with `bits` of 32, the nearest float of 32 bits.
 
     >>> within([Fraction(93)], {"top": 90}), within([Fraction(93)], {"top": 90, "top_as": 95})
     (False, True)
+    >>> within([Fraction(2**53 + 4)], {"top": 2**53 + 3}), within([Fraction(2**53 + 6)], {"top": 2**53 + 3})
+    (True, False)
     """
     low, high, below, above = ends_of(how, per_second)
     replaced = [one for one in (below, above) if one is not None]
     moved = _moved(resolution, per_second)
-    least = None if low is None else min((low, *replaced)) - moved
-    most = None if high is None else max((high, *replaced)) + moved
+
+    def near(ends: Iterable[Fraction]) -> list[Fraction]:
+        return list(ends) if per_second is not None else [one for end in ends for one in _nearest(end, bits)]
+
+    least = None if low is None else min(near(one - moved for one in near((low, *replaced))))
+    most = None if high is None else max(near(one + moved for one in near((high, *replaced))))
     return all((least is None or value >= least) and (most is None or value <= most) for value in values)
+
+
+def _nearest(value: Fraction, bits: int) -> list[Fraction]:
+    """Return a value, the nearest double, and the nearest float of 32 bits: exactly, and as their shortest digits."""
+    found = list(_spelt(value))
+    if len(found) == 1:
+        return found
+    single = Fraction(struct.unpack("f", struct.pack("f", float(value)))[0])
+    return [*found[:2], Fraction(float(value)), *((found[2], single) if bits == 32 else ())]
 
 
 def _moved(resolution: Any, per_second: Fraction | None) -> Fraction:
@@ -149,7 +171,9 @@ def _spans(
 
 def _period(value: Fraction, unit: str, per_second: Fraction) -> _Span:
     """Return the year, month … that a tick is in; its end belongs to the next."""
-    moment = _EPOCH + timedelta(seconds=math.floor(value / per_second))
+    seconds = math.floor(value / per_second)
+    moved = _CYCLE if seconds > 0 else 0  # so that the end of the year 9999 can be computed
+    moment = _EPOCH + timedelta(seconds=seconds - moved)
     parts = [getattr(moment, part) for part in _PARTS[: _PARTS.index(unit) + 1]]
     begin = datetime(*(parts + [1] * (3 - len(parts))))
     if unit == "year":
@@ -158,7 +182,7 @@ def _period(value: Fraction, unit: str, per_second: Fraction) -> _Span:
         end = (begin + timedelta(days=31)).replace(day=1)
     else:
         end = begin + timedelta(**{f"{unit}s": 1})
-    first, after = (Fraction((one - _EPOCH) // timedelta(seconds=1)) * per_second for one in (begin, end))
+    first, after = (Fraction((one - _EPOCH) // timedelta(seconds=1) + moved) * per_second for one in (begin, end))
     return first, max(after, Fraction(math.floor(first) + 1)), False  # a day has no hours
 
 

@@ -303,7 +303,7 @@ def _tree(name: str, cells: pa.ChunkedArray, taxonomy: Taxonomy) -> Values:
     strange = int((new < 0).sum())
     if strange:
         raise DataError(
-            f"Column {name!r}: every value must be in its taxonomy, {strange:,} of {len(found):,} are not, "
+            f"Column {name!r}: every value must be in its taxonomy; {strange:,} of {len(found):,} are not, "
             f"in {int((new[codes] < 0).sum()):,} of {len(codes):,} records. Add them to the taxonomy."
         )
     paths = [taxonomy.paths[leaf] for leaf in leaves] + [()] * missing

@@ -97,12 +97,13 @@ _BARS = 12  # categories that are drawn one by one
 
 
 class Histogram(NamedTuple):
-    """Bars over an axis of cells, one axis step wide each; the first and the last cell are open."""
+    """Bars over an axis of cells, one axis step wide each; the cells at both ends are open, and not drawn if empty."""
 
-    places: tuple[tuple[int, int], ...]  #: where each bar begins and ends, in cells
+    places: tuple[tuple[int, int], ...]  #: where each bar begins and ends, in cells that are drawn
     before: tuple[float, ...] | None  #: the share of records of each bar; None: not shown
     after: tuple[float, ...]
     ticks: tuple[tuple[float, str], ...]  #: positions on the axis, in cells, and their labels
+    left_out: int = 0  #: empty cells before the first that is drawn
 
 
 class Shares(NamedTuple):
@@ -144,10 +145,16 @@ def histogram(pair: Pair, least: int, *, whole: bool, dated: bool, masked_only: 
         return None
     counts = [np.bincount(np.searchsorted(marks.edges, x, side="right"), minlength=len(marks.edges) + 1) for x in drawn]
     places = _merged(counts, least)
+    held = [any(c[a:b].any() for c in counts) for a, b in places]
+    first, last = held.index(True), len(held) - held[::-1].index(True)
+    places = places[first:last]  # an open cell at an end may hold nothing, such as minutes below 0
     if len(places) < 2:
         return None
+    begin, end = places[0][0], places[-1][1]
     shares = [tuple(float(c[a:b].sum() / c.sum()) for a, b in places) for c in counts]
-    return Histogram(places, None if masked_only else shares[0], shares[-1], marks.ticks)
+    ticks = tuple((at - begin, text) for at, text in marks.ticks if begin <= at <= end)
+    moved = tuple((a - begin, b - begin) for a, b in places)
+    return Histogram(moved, None if masked_only else shares[0], shares[-1], ticks, begin)
 
 
 def _merged(counts: Sequence[NDArray[np.int64]], least: int) -> tuple[tuple[int, int], ...]:

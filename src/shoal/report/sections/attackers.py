@@ -18,7 +18,7 @@ _ATTACKERS = (
 )
 
 
-_NO_POPULATION = "; as no table of the population is given, the same"
+_NO_POPULATION = "; without a table of the population, the figures are those of the prosecutor"
 _POPULATION = "; counted in the population, whose records belong to the nearest released combination"
 
 
@@ -75,11 +75,11 @@ def before_release(account: Run) -> list[str]:
         most = sum(name.startswith("unique by ") for name in parts)
         few = "one quasi-identifier" if most == 1 else f"{most} quasi-identifiers or fewer"
         said.append(
-            f"In the original, {_percent(parts['sample uniques'])} of the records are unique by all quasi-identifiers, "
-            f"and {_percent(suda.value)} already by {few}: these special uniques are the easiest to find."
+            f"In the original, {_percent(parts['sample uniques'])} of the records are unique on all quasi-identifiers, "
+            f"and {_percent(suda.value)} already on {few}: these special uniques are the easiest to find."
         )
         said.append(
-            f"If {_percent(parts['sampling fraction'])} of the population are in the table, someone who finds exactly "
+            f"If {_percent(parts['sampling fraction'])} of the population is in the table, someone who finds exactly "
             "one match in the original is estimated to have the right person with a chance of "
             f"{_percent(parts['highest DIS-SUDA'])} at worst and {_percent(parts['mean DIS-SUDA of uniques'])} on "
             "average (DIS-SUDA)."

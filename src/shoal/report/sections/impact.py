@@ -1,8 +1,8 @@
-"""Paragraph for a data protection impact assessment: what was done, what was found, and what remains."""
+"""Paragraph for a data protection impact assessment: measures taken, audit results and remaining risks."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from shoal import registry
@@ -53,17 +53,23 @@ def _measures(audit: Audit, recipe: Mapping[str, Any], schema: Schema, *, extern
     release = str(recipe.get("release", "centroid"))
     words = registry.summary("release", release).partition(": ")[2].rstrip(".")
     if recoded := recipe.get("recode"):
-        parts.append(f"{joined(list(recoded))} {'was' if len(recoded) == 1 else 'were'} recoded first.")
+        parts.append(f"{_columns(list(recoded))} {'was' if len(recoded) == 1 else 'were'} recoded first.")
     if share_dropped := recipe.get("suppress"):
         parts.append(f"Up to {share(share_dropped, 1)} of the people, those who would cost the most, were left out.")
     size = f" of at least {recipe.get('k')} {_unit(recipe)}" if _promises_k(audit) else ""
+    known = "counts" if len(audit.quasi) == 1 else "count"
     parts.append(
-        f"{joined(audit.quasi)} count as known to others. Records were grouped into classes{size}, and the classes "
+        f"{_columns(audit.quasi)} {known} as known to others. Records were grouped into classes{size}, and the classes "
         f"were released as {release}: {words}."
     )
     if audit.confidential:
-        parts.append(f"{joined(audit.confidential)} {'is' if len(audit.confidential) == 1 else 'are'} confidential.")
+        parts.append(f"{_columns(audit.confidential)} {'is' if len(audit.confidential) == 1 else 'are'} confidential.")
     return parts
+
+
+def _columns(names: Sequence[str]) -> str:
+    """Name columns at the start of a sentence."""
+    return f"The column{'s' * (len(names) > 1)} {joined(names)}"
 
 
 def _promises_k(audit: Audit) -> bool:
@@ -110,8 +116,8 @@ def _unchanged(audit: Audit, recipe: Mapping[str, Any]) -> list[str]:
     found = audit.unchanged
     if found is None or not found.columns:
         return []
-    how = "unchanged but for recoding" if set(found.columns) & set(recipe.get("recode", ())) else "unchanged"
+    how = "unchanged except for recoding" if set(found.columns) & set(recipe.get("recode", ())) else "unchanged"
     return [
-        f"{joined(found.columns)} {'is' if len(found.columns) == 1 else 'are'} released {how}.",
+        f"{_columns(found.columns)} {'is' if len(found.columns) == 1 else 'are'} released {how}.",
         *map(plain, found.figures),
     ]

@@ -243,7 +243,7 @@ def done(account: Run, *, external: bool) -> list[tuple[str, str]]:
 
 def _recoded(columns: Mapping[str, Any]) -> str:
     said = "; ".join(f"{folded(name)}: {plain(recoding(how))}" for name, how in columns.items())
-    return f"Before classes were formed, whatever the data are. {said}."
+    return f"Before classes were formed, by rules that do not depend on the data. {said}."
 
 
 _WEIGHTS = {
@@ -339,9 +339,9 @@ def _inside(account: Run) -> list[tuple[str, str]]:
     if recipe.get("attribute_weights"):
         rows.append(("Attribute weights", f"Squared distances count {_listed(recipe['attribute_weights'])} times."))
     if recipe.get("coordinates"):
-        rows.append(
-            ("Coordinates", "; ".join(joined(pair) for pair in recipe["coordinates"]) + ": one attribute each.")
-        )
+        pairs = [joined(pair) for pair in recipe["coordinates"]]
+        each = ", each pair" if len(pairs) > 1 else ""
+        rows.append(("Coordinates", f"{'; '.join(pairs)}: latitude and longitude{each} as one attribute."))
     if len(blocks := recipe.get("attribute_blocks", recipe.get("blocks", ()))) > 1:
         rows.append(("Blocks", "; ".join(joined(block) for block in blocks) + ": partitioned separately."))
     if recipe.get("steer"):

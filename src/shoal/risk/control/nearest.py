@@ -16,6 +16,7 @@ Records = NDArray[np.float64] | Coded
 Attempts = Annotated[int, Param("Most records of each table that are attacked.", low=1)]
 
 _CELLS = 4_000_000  # distances held at once
+_FARTHEST = 1e150  # coordinates are cut off here, so that squares stay finite
 _CLOSE = 1e-9  # distances that differ less, relative to the length of the records, are equal
 
 
@@ -27,7 +28,7 @@ class Nearest(NamedTuple):
     records: NDArray[np.int64]  #: (pairs,)
 
     def of(self, number: int) -> list[NDArray[np.int64]]:
-        """Return for each of so many targets its nearest records."""
+        """Return the nearest records of each target."""
         return np.split(self.records, np.searchsorted(self.targets, np.arange(1, number)))
 
 
@@ -35,7 +36,7 @@ def nearest_records(targets: Records, records: Records) -> Nearest:
     """Find the nearest records of each target.
 
     Squared differences of numbers are added to the distances of categories: 1, or less within a taxonomy. Complexity:
-    O(t·r·d) for d coordinates, of which a category has one for each of its values.
+    O(t·r·d) for d coordinates; a category has one for each of its values.
 
     >>> found = nearest_records(np.array([[0.0], [5.0]]), np.array([[1.0], [-1.0], [5.5]]))
     >>> found.distances.tolist(), [near.tolist() for near in found.of(2)]
@@ -61,12 +62,12 @@ def nearest_records(targets: Records, records: Records) -> Nearest:
 
 
 def coordinates(x: Records) -> NDArray[np.float64]:
-    """Return records as coordinates; a category has one for each of its values and groups."""
-    return x.embedding() if isinstance(x, Coded) else x
+    """Return records as coordinates whose squares are finite; a category has one for each of its values and groups."""
+    return np.clip(x.embedding() if isinstance(x, Coded) else x, -_FARTHEST, _FARTHEST)
 
 
 def drawn(n: int, most: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Draw at most so many of n records, in order."""
+    """Draw at most `most` of n records, in order."""
     return np.arange(n) if n <= most else np.sort(rng.choice(n, most, replace=False))
 
 

@@ -111,16 +111,37 @@ class Attacks(NamedTuple):
             shown.append(("excess, high", 100 * found.high))
         return tuple((f"{name}: {what}" if name else what, value) for what, value in shown)
 
-    def told(self, what: str) -> str:
-        """Say all figures in words; `what` says how an attack succeeds, such as ``a guess is right``."""
+    def told(self, what: str, *, coin: bool = False) -> str:
+        """Say all figures in words; `what` says how an attack succeeds, such as ``a guess is right``.
+
+        `coin` tells that an uninformed guess is as good on the control: then only the excess shows a weak attack.
+        """
         of = f"{what} in {_share(self.members)} of {self.members.attacks:,} attacks on members"
         chance = f"; uninformed guessing: {100 * self.baseline:.1f} %"
         if not self.control.attacks:
             return f"{of}{chance}."
-        found = self.excess
+        found, weak = self.excess, not coin and self.members.share <= self.baseline
         interval = f"{100 * found.low:.1f} to {100 * found.high:.1f}"
         than = f"and in {_share(self.control)} of {self.control.attacks:,} on control records{chance}."
-        return f"{of} {than} Excess: {100 * found.value:.1f} % (95 % interval {interval})."
+        return f"{of} {than} Excess: {100 * found.value:.1f} % (95 % interval {interval}): {_read(found, weak)}."
+
+
+def _read(found: Excess, weak: bool) -> str:
+    """Say how to read an excess; `weak` tells that the attack is not better than uninformed guessing.
+
+    >>> _read(Excess(0.22, 0.11, 0.33), False), _read(Excess(0.1, 0.0, 0.2), False)
+    ('of 100 attacks that fail on strangers, 22 succeed on members', 'no measurable difference from strangers')
+    >>> _read(Excess(1.0, 0.96, 1.0), False)
+    'of 100 attacks that fail on strangers, 100 succeed on members'
+    >>> _read(Excess(0.0, 0.0, 0.1), True)
+    'an attack that is no better than guessing shows nothing'
+    """
+    if found.low:
+        succeed = f"{100 * found.value:.0f}" if found.value >= 0.01 else f"{100 * found.value:.1g}"
+        return f"of 100 attacks that fail on strangers, {succeed} succeed on members"
+    if weak:
+        return "an attack that is no better than guessing shows nothing"
+    return "no measurable difference from strangers"
 
 
 def _share(rate: Rate) -> str:

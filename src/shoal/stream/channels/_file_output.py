@@ -190,7 +190,7 @@ def make_way(file: Path, force: bool) -> Callable[[], None]:
     if not file.is_file() or not file.stat().st_size:
         return lambda: None
     if not force:
-        raise ParameterError(f"{file}: exists already, and has no journal. Choose another file, or give --force.")
+        raise ParameterError(f"{file}: already exists, and has no journal. Choose another file, or give --force.")
     real = Path(os.path.realpath(file))  # the target of a link, not the link
     with writing(str(file)):
         aside = _set_aside(real)

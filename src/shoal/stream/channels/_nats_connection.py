@@ -11,7 +11,7 @@ import re
 import ssl
 import threading
 import time
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -142,6 +142,7 @@ def _options(shown: str, text: str, allowed: tuple[str, ...]) -> dict[str, str]:
 T = TypeVar("T")
 _ANSWER = 5.0  # seconds before an unanswered request is sent again
 _AGAIN = 0.2
+_CLOSING = 2.0  # seconds for each step of closing a connection
 
 
 class Connection:
@@ -304,6 +305,7 @@ class Connection:
         if self._loop.is_closed():
             return
         self.wait(self._close())
+        self._loop.set_exception_handler(lambda *_: None)  # says that tasks end with the loop
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
@@ -311,11 +313,19 @@ class Connection:
     async def _close(self) -> None:
         gone = (self._nats.errors.Error, OSError, AttributeError)  # or it never connected
         with suppress(*gone):
-            await self._client.flush(timeout=2)  # acknowledgements in flight
+            await _briefly(self._client.flush(timeout=_CLOSING))  # acknowledgements in flight
         for _ in range(2):  # if the server is unreachable the first attempt may fail half-way
             with suppress(*gone):
-                await self._client.close()
+                await _briefly(self._client.close())
         others = asyncio.all_tasks() - {asyncio.current_task()}
         for task in others:
             task.cancel()
-        await asyncio.gather(*others, return_exceptions=True)
+        await _briefly(asyncio.gather(*others, return_exceptions=True))
+
+
+async def _briefly(work: Awaitable[Any]) -> None:
+    """Wait for a step of closing, but not for ever: the client may wait for a server that is gone."""
+    step = asyncio.ensure_future(work)
+    done, _ = await asyncio.wait({step}, timeout=_CLOSING)
+    for one in done:
+        one.result()

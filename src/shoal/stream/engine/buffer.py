@@ -70,7 +70,7 @@ class Domain:
 
     @cached_property
     def space(self) -> Space:
-        """The space, known before the first tuple comes."""
+        """The space, known before the first tuple arrives."""
         pairs = zip(self.recipe.quasi, self.attributes, strict=True)
         owners = tuple(name for name, a in pairs for _ in range(len(a.middle)))
         return Space(owners, sum(self.recipe.weight(name) for name in self.recipe.quasi))
@@ -295,7 +295,7 @@ class Core:
 
     def fits(self, cells: Sequence[Any]) -> bool:
         """Tell quickly whether a tuple is readable, from its wanted fields; False: check thoroughly."""
-        who = "nobody" if self.recipe.subject is None else cells[len(self.recipe.quasi)]
+        who = "anyone" if self.recipe.subject is None else cells[len(self.recipe.quasi)]
         plain = type(who) is int or (type(who) is str and bool(who.strip()))
         if self._demanding is not None:
             return False

@@ -49,7 +49,7 @@ class StreamFields(Settings):
     version: Version = VERSION
     quasi: Annotated[Names, _fields("Quasi-identifiers: fields that an attacker may know", '["age"]')]
     bounds: Annotated[Mapping[str, tuple[Any, Any]], Param(
-        "Ends of each numeric or datetime field", check=contents.two_values, group=COLUMNS,
+        "Lower and upper limit of each numeric or datetime field", check=contents.two_values, group=COLUMNS,
         example="{ age = [0, 120] }", metavar="A=LOW:HIGH,…", more="Values outside are moved to the nearest end.",
     )] = field(default_factory=dict)
     k: Annotated[int, Param("Smallest number of people in a class", low=2, below=_ONCE, group=PRIVACY, example="10")]
@@ -58,7 +58,7 @@ class StreamFields(Settings):
         more="It is at least k − 1.",
     )]
     delay_seconds: Annotated[float | None, Param(
-        "Seconds until a tuple is released although no other comes", words="a number > 0", above=0, below=1e9,
+        "Seconds until a tuple is released even if no other arrives", words="a number > 0", above=0, below=1e9,
         group=METHOD, example="60.0", metavar="S",
     )] = None
     order_weight: Annotated[float | str, Param(
@@ -73,7 +73,7 @@ class StreamFields(Settings):
     identifier: Annotated[Names, _fields("Direct identifiers; removed from the output", '["name"]')] = ()
     confidential: Annotated[Names, _fields("Confidential fields, e.g. health; released unchanged", '["health"]')] = ()
     kinds: Annotated[Table, Param(
-        "Kind of a field, if its domain does not tell", check=partial(contents.kinds, "field"), group=COLUMNS,
+        "Kind of a field, if not clear from its domain", check=partial(contents.kinds, "field"), group=COLUMNS,
         example='{ age = "integer" }', option="--kind", metavar="FIELD=KIND",
         more="A field with bounds is continuous (or datetime), with an order ordinal, with categories nominal.",
     )] = field(default_factory=dict)
@@ -119,7 +119,7 @@ class StreamFields(Settings):
     )] = field(default_factory=dict)
     t: Annotated[float | None, Param(
         "t-closeness: largest distance (0–1) of a class from the stream", low=0, high=1, group=PRIVACY, example="0.2",
-        more="The distance is to all confidential values that came so far, or to `reference`.",
+        more="The distance is to all confidential values so far, or to `reference`.",
     )] = None
     reference: Annotated[Table, Param(
         "With t: shares that classes must be close to, by field", example="{ ill = { yes = 0.1, no = 0.9 } }",
@@ -143,7 +143,7 @@ class StreamFields(Settings):
         more="Objects and lists are unknown unless named.",
     )] = "reject"
     max_rejected: Annotated[float, Param(
-        "Largest share of rejected records; with more the stream stops", low=0, high=1, group=OUTPUT, example="0.1",
+        "Largest share of rejected records; above it the stream stops", low=0, high=1, group=OUTPUT, example="0.1",
         metavar="SHARE", more="It holds for every 1,000 records and at the end.",
     )] = 0.5
 # fmt: on

@@ -113,7 +113,7 @@ def _ends(kind: Kind, name: str, low: Any, high: Any) -> list[str]:
 def _different(recipe: StreamRecipe, name: str) -> list[str]:
     given = recipe.orders.get(name, recipe.categories.get(name, ()))
     if not are_values(given):
-        return [f"the categories of {name!r} must be values, got a list, a table or nothing among them."]
+        return [f"the categories of {name!r} must be values, got one that is a list, a table or missing."]
     if not all(called(category).strip() for category in given):
         return [f"the categories of {name!r} must have names, got a blank one. Remove it."]
     if len({called(category) for category in given}) < len(given):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from itertools import count
 from typing import Any
 
@@ -16,7 +18,7 @@ from shoal.errors import EngineError
 from shoal.progress import listening
 from shoal.stream.channels import _nats_reader as reading
 from shoal.stream.channels import _nats_writer as writing
-from shoal.stream.channels._nats_connection import Connection
+from shoal.stream.channels._nats_connection import INPUT, Address, Connection
 from shoal.stream.channels._nats_reader import Reader
 from shoal.stream.channels._nats_writer import Writer
 from shoal.stream.run import Telling
@@ -520,3 +522,22 @@ def test_it_works_where_another_event_loop_runs(broker: Any, opened: Any, toy: A
     with ThreadPoolExecutor(1) as threads:
         threads.submit(asyncio.run, outer()).result()
     assert once(broker.released("OUT")) == list(range(30))
+
+
+def test_a_client_that_never_closes_is_left_behind(broker: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    connection = Connection(Address.read(broker.at("IN"), INPUT))
+    closing = connection.client.close
+
+    async def never() -> None:
+        await closing()
+        while True:
+            with suppress(asyncio.CancelledError):
+                await asyncio.sleep(60)
+
+    connection.client.close = never
+    began = time.monotonic()
+    connection.close()
+    assert time.monotonic() - began < 15
+    connection.close()
+    gc.collect()
+    assert capsys.readouterr().err == ""

@@ -1,4 +1,4 @@
-"""The block function: an Arrow table with the records of a block goes in, and comes out with their classes.
+"""Block function: takes the records of a block as an Arrow table, and returns them with their classes.
 
 Every engine calls it: the disk engine on several threads, a cluster in several processes.
 """
@@ -21,11 +21,11 @@ from shoal.kernels.refine.blockwise import Points, Work
 from shoal.kernels.refine.class_state import arranged
 from shoal.types import Attacker, changes
 
-CLASS = "\0class"  #: the class of each record; no column of a table is named so
+CLASS = "\0class"  #: the class of each record; no column of a table has this name
 
 
 class BlockFacts(NamedTuple):
-    """What a block tells about its classes."""
+    """Facts about the classes of a block."""
 
     means: NDArray[np.float64]  #: one row for each class
     together: bool  #: whether records with equal coordinates share a class
@@ -83,7 +83,7 @@ class Atoms(NamedTuple):
         return Atoms(min(self.fewest, other.fewest), max(shares, default=None))
 
     def attacker(self, promise: Promise) -> Attacker:
-        """Return the attacker that a release withstands: who knows the algorithm, if equal records share an atom."""
+        """Return the attacker that a release withstands: one who knows the algorithm if equal records share an atom."""
         if promise.withstands != "algorithm" or self.fewest < promise.k:
             return Attacker("table", promise.k)
         return Attacker("algorithm", promise.k, None if self.share is None else rounded_share(self.share))

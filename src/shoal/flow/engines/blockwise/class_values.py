@@ -61,7 +61,7 @@ def release_block(
         before = encoded.standard.points(cells)
         after = encoded.standard.points(pa.table({name: _as_cells(values[name], cells[name].type) for name in names}))
     else:  # values may be groups of a taxonomy
-        before, after = encoded.standard.pair(cells, {name: _plain(values[name]) for name in names})
+        before, after = encoded.standard.pair(cells, {name: plain_values(values[name]) for name in names})
     apart = distances(before, after[labels])
     if WEIGHT in stored.column_names and recipe.release_weight == "class":
         values[WEIGHT] = pa.array(class_means(stored.column(WEIGHT).to_numpy(), labels))
@@ -71,13 +71,15 @@ def release_block(
 
 def _as_cells(values: pa.Array, kind: pa.DataType) -> pa.ChunkedArray:
     """Return released values in the type of the cells, for a template."""
-    plain = _plain(values)
+    plain = plain_values(values)
     as_is = plain.type == kind or pa.types.is_floating(plain.type) or pa.types.is_dictionary(kind)
     return plain if as_is else plain.cast(kind)
 
 
-def _plain(values: pa.Array) -> pa.ChunkedArray:
-    return pa.chunked_array([values.cast(values.type.value_type) if pa.types.is_dictionary(values.type) else values])
+def plain_values(values: pa.Array | pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return values without a dictionary."""
+    plain = values.cast(values.type.value_type) if pa.types.is_dictionary(values.type) else values
+    return plain if isinstance(plain, pa.ChunkedArray) else pa.chunked_array([plain])
 
 
 def owners_of(encoded: Encoded) -> list[str]:

@@ -127,7 +127,7 @@ class QuasiColumn:
         self.order = {value: None for value in self.order if value in self.codes}
 
     def summary(self) -> ColumnSummary:
-        """Return what a plan must know of it."""
+        """Return the facts about it that a plan needs."""
         if self.categorical:
             found = {str(value): self.counts[code] for value, code in self.codes.items()}
             return ColumnSummary(self.lacking, categories=Counter(found))

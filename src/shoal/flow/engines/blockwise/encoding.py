@@ -41,7 +41,8 @@ def encoding_of(plan: Plan, found: Facts, over: Over) -> Encoded:
     skeleton = Skeleton.of(columns, found.missing)
     standard = scalings_for("standard", skeleton, columns, over)
     scale = plan.encoding.scale_for(skeleton.attributes)
-    scalings = standard if scale == "standard" else scalings_for(scale, skeleton, columns, over)
+    as_measured = scale == "standard" and not recipe.coordinates
+    scalings = standard if as_measured else scalings_for(scale, skeleton, columns, over, recipe.coordinates)
     resolutions: dict[str, Resolution] = {}
     if not recipe.exact_means:
         for column, attribute in zip(columns, skeleton.attributes, strict=True):

@@ -10,17 +10,17 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal import secret
-from shoal.errors import DataError, SchemaError, data_rows
+from shoal.errors import DataError, SchemaError, data_rows, raise_all
 from shoal.flow.engines.blockwise.columns import QuasiColumn
 from shoal.flow.engines.blockwise.ordered_categories import OrderedCategories
 from shoal.flow.stages.encode import numbers_in
 from shoal.flow.stages.summary import Summary, Tally
-from shoal.flow.stages.values import lacking_a_value, told_apart
+from shoal.flow.stages.values import categories, lacking_a_value, told_apart
 from shoal.recipe.recipe import Recipe
 from shoal.types import Kind, Role, Schema, Table
 
-ROW, SUBJECT = "\0row", "\0subject"  #: row numbers, and keyed digests of people; no column of a table is named so
-WEIGHT, STRATUM = "\0weight", "\0stratum"  #: scratch columns next to the quasi-identifiers; no column is named so
+ROW, SUBJECT = "\0row", "\0subject"  #: row numbers, keyed digests of people; no column has these names
+WEIGHT, STRATUM = "\0weight", "\0stratum"  #: more columns in scratch; no column has these names
 _DIGEST = 16  # bytes of the keyed digest of a person
 
 
@@ -41,11 +41,18 @@ class Facts:
     ordered: OrderedCategories = field(default_factory=OrderedCategories)
 
     def summary(self) -> Summary:
-        """Return what the plan must know."""
+        """Return the facts that the plan needs."""
         return Summary(self.records, {one.name: one.summary() for one in self.columns}, self.strata)
 
     def add(self, table: Table) -> dict[str, pa.Array]:
-        """Take in a batch of released records; return its columns as they are stored."""
+        """Take in a batch of released records; return its columns as they are stored.
+
+        Raises
+        ------
+        DataError
+            If values of a column cannot be compared.
+        """
+        _refuse_incomparable(table.data, self.recipe)
         self.ordered.add(table.data)
         values: dict[str, pa.Array] = {one.name: one.add(table) for one in self.columns}
         self.records += len(table)
@@ -96,8 +103,28 @@ def complete(table: Table, recipe: Recipe) -> NDArray[np.bool_] | None:
     return ~lacking_a_value(table) if recipe.when_missing == "exclude" else None
 
 
+_OTHERWISE = {
+    Role.QUASI: "cannot be compared. Give it another role.",
+    Role.CONFIDENTIAL: "cannot be counted. Give the column another role.",
+    Role.SUBJECT: "cannot be a subject. Give it another role.",
+    Role.STRATA: "cannot be strata. Give it another role.",
+}
+
+
+def _refuse_incomparable(data: pa.Table, recipe: Recipe) -> None:
+    """Refuse columns of lists and other types without equality, by their types alone."""
+    faults = []
+    for role, otherwise in _OTHERWISE.items():
+        for name in recipe.columns(role):
+            try:
+                categories(name, data.column(name).slice(0, 0), otherwise)
+            except DataError as error:
+                faults.append(str(error))
+    raise_all(DataError, faults)
+
+
 def facts_of(schema: Schema, recipe: Recipe) -> Facts:
-    """Return the facts of a table of which nothing has been read."""
+    """Return the facts of a table before any of it is read."""
     missing = "fill" if recipe.when_missing == "fill" else "category"
     return Facts(schema, recipe, missing, [QuasiColumn(schema[name], missing) for name in schema.names(Role.QUASI)])
 
@@ -144,6 +171,20 @@ def _strata(table: Table, found: Facts) -> pa.Array | None:
         encoded = plain.combine_chunks().dictionary_encode(null_encoding="encode")
         values = encoded.dictionary.to_pylist()
         both, codes = np.unique(codes * len(values) + encoded.indices.to_numpy(), return_inverse=True)
-        keys = [(*keys[at // len(values)], values[at % len(values)]) for at in both.tolist()]
+        keys = [(*keys[at // len(values)], *stratum_key(values[at % len(values)])) for at in both.tolist()]
     own = [found.stratum_of.setdefault(key, len(found.stratum_of)) for key in keys]
     return pa.array(np.array(own, np.int32)[codes])
+
+
+def stratum_key(*cells: object) -> tuple[object, ...]:
+    """Return the cells of a stratum so that they can be compared: NaN differs from itself, and −0 equals 0.
+
+    >>> stratum_key("north", -0.0, float("nan"))
+    ('north', '-0x0.0p+0', 'nan')
+    """
+    return tuple(cell.hex() if isinstance(cell, float) else cell for cell in cells)
+
+
+def cell_of(key: object, kind: pa.DataType) -> object:
+    """Return the cell of a stratum with a part of its key."""
+    return float.fromhex(key) if isinstance(key, str) and pa.types.is_floating(kind) else key

@@ -28,9 +28,13 @@ def way_to_partition(
         return method.blockwise(records, int(rng.integers(1 << 60))), ""
     if not in_blocks(like, records):
         if plan.requirements or recipe.t is not None:
+            must = (
+                f"tables and strata must have {LARGE:,} records or more, got {records:,}"
+                if records < LARGE
+                else "there must be two quasi-identifiers or more, got one"
+            )
             raise ParameterError(
-                f"{engine.owner}: with t or require, tables and strata must have {LARGE:,} records or more, got "
-                f"{records:,}. Leave out --engine, so that they are protected in memory."
+                f"{engine.owner}: with t or require, {must}. Leave out --engine, so that they are protected in memory."
             )
         return Blockwise(1, 1, Whole(plan, rng), _as_it_is, 0), ""
     effort = "fast" if recipe.t is not None else recipe.effort or "default"  # t unites several classes anyway

@@ -23,9 +23,10 @@ class Engine(NamedTuple):
 
     owner: str
     instead: str  #: how to have the table protected in memory
+    recodes: bool = False  #: whether it recodes columns
 
 
-DISK = Engine("Disk engine", "raise --memory")
+DISK = Engine("Disk engine", "raise --memory", recodes=True)
 
 
 def refuse_in_blocks(
@@ -46,7 +47,7 @@ def refuse_in_blocks(
 
 
 def blocks_of(plan: Plan, records: int) -> int:
-    """Return in about how many blocks the classes of so many records are formed."""
+    """Return the approximate number of blocks in which the classes of `records` records are formed."""
     method = plan.method
     if not isinstance(method, Blocks):
         if not in_blocks(np.zeros((1, len(plan.recipe.quasi))), records):
@@ -72,8 +73,6 @@ def _of_classes(recipe: Recipe, engine: Engine) -> list[str]:
         faults.append("choices must be 1. Leave it out.")
     if recipe.block_count > 1 or recipe.household_level:
         faults.append("quasi-identifiers must form one block, got several. Leave out attribute_blocks.")
-    if recipe.coordinates:
-        faults.append(f"coordinates are not supported yet. Leave them out, or {engine.instead}.")
     if recipe.steer:
         faults.append("steer is not supported, because it needs all records in memory. Leave it out.")
     if recipe.small_strata == "merge":
@@ -124,7 +123,7 @@ def _of_release(recipe: Recipe, engine: Engine, certify: bool, repeat: Path | No
         faults.append(f"release must be centroid, got {recipe.release!r}. Use centroid, or {engine.instead}.")
     if recipe.when_missing == "fill":
         faults.append("when_missing must be category or exclude, got 'fill'. Choose one of these.")
-    if recipe.recode:
+    if recipe.recode and not engine.recodes:
         faults.append(f"recode is not supported. Leave it out, recode the table first, or {engine.instead}.")
     if certify:
         faults.append("a bound on the loss needs all records in memory. Leave out --certify.")

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from shoal.flow.stages.encode import confidential_columns, encode
-from shoal.flow.stages.measure import compared, measures, of_sample
+from shoal.flow.stages.measure import compared, measures, of_sample, recoding_readings
 from shoal.flow.stages.versions import versions
 from shoal.recipe.recipe import Recipe
 from shoal.types import Comparison, Partition, Readings, Release, Role, Run, Schema, Table, with_columns
@@ -18,7 +18,7 @@ from shoal.types import Comparison, Partition, Readings, Release, Role, Run, Sch
 
 @dataclass(frozen=True, eq=False)
 class Sampled:
-    """A release of which a sample of whole classes is at hand.
+    """A release, with a sample of its whole classes in memory.
 
     Attributes
     ----------
@@ -44,6 +44,7 @@ class Sampled:
     names: Mapping[str, pa.ChunkedArray] = field(repr=False)
     sse: Mapping[str, float]
     sst: Mapping[str, float]
+    recoding: Mapping[str, float] = field(default_factory=dict)  #: SSE of recoded ones, if they were only recoded
 
     def run(self, partition: Partition) -> Run:
         """Return the record of the run; its comparison holds the sample."""
@@ -62,8 +63,9 @@ class Sampled:
 
     def _comparison(self) -> Comparison:
         """Return the sample before and after."""
-        schema = self.original.schema
-        typed, attributes = encode(self.original, schema.names(Role.QUASI), missing=self.missing)
+        before = self.original.as_read if self.recoding else self.original
+        schema = before.schema
+        typed, attributes = encode(before, schema.names(Role.QUASI), missing=self.missing)
         return replace(
             compared(attributes, schema, typed.data, with_columns(typed.data, self.values)),
             confidential=confidential_columns(self.original),
@@ -91,7 +93,15 @@ class Sampled:
 
     def _losses(self) -> Readings:
         """Return the losses of all records, added up block by block."""
-        sse, sst = math.fsum(self.sse.values()), math.fsum(self.sst.values())
+        release = self._readings(self.sse)
+        return (
+            Readings((*release.readings, *recoding_readings(self._readings(self.recoding))))
+            if self.recoding
+            else release
+        )
+
+    def _readings(self, lost: Mapping[str, float]) -> Readings:
+        sse, sst = math.fsum(lost.values()), math.fsum(self.sst.values())
         found = {"sse": sse, "il_sse": 100.0 * sse / sst if sst > 0 else 0.0}
         chosen = measures(only=tuple(found))
         names = self.original.schema.names(Role.QUASI)

@@ -14,6 +14,7 @@ from shoal.errors import DataError, raise_all
 from shoal.flow.engines.blockwise.columns import QuasiColumn
 from shoal.flow.stages.encode import encode
 from shoal.kernels.arithmetic.sums import Grids, extent, grids_for, on_grids, total_on
+from shoal.points._degrees import beyond, degrees_in, footings_of_pair, refuse_other_degrees
 from shoal.points._missing import Missing
 from shoal.points.numeric import coordinate
 from shoal.points.template import Scaling
@@ -69,11 +70,17 @@ def _metadata(column: QuasiColumn) -> Mapping[Any, Any] | None:
     return None if column.noted is None else column.noted.metadata
 
 
-def scalings_for(scale: str, skeleton: Skeleton, columns: Sequence[QuasiColumn], over: Over) -> dict[str, Scaling]:
+def scalings_for(
+    scale: str,
+    skeleton: Skeleton,
+    columns: Sequence[QuasiColumn],
+    over: Over,
+    pairs: Sequence[tuple[str, ...]] = (),
+) -> dict[str, Scaling]:
     """Return the scale of every attribute with coordinates, as the whole table would have it in memory.
 
     `over` applies a function to the stored columns, part by part. ``standard`` takes two passes: one for means, one for
-    deviations.
+    deviations. Each of `pairs`, latitude and longitude, has one scale.
     """
     placed = [(c, a) for c, a in zip(columns, skeleton.attributes, strict=True) if not isinstance(a, CodedAttribute)]
     if scale == "none":
@@ -82,8 +89,53 @@ def scalings_for(scale: str, skeleton: Skeleton, columns: Sequence[QuasiColumn],
         found = {c.name: Footing(*extent(_values(a))) for c, a in placed}
     else:
         found = _standard(placed, over)
+    if pairs:
+        found |= _of_places(scale, skeleton, columns, over, pairs, found)
     middles = _middles(placed, found, over)
     return {name: Scaling(footing, middles.get(name, 0.0)) for name, footing in found.items()}
+
+
+def _of_places(
+    scale: str,
+    skeleton: Skeleton,
+    columns: Sequence[QuasiColumn],
+    over: Over,
+    pairs: Sequence[tuple[str, ...]],
+    known: Mapping[str, Footing],
+) -> dict[str, Footing]:
+    """Return the scales of latitudes and longitudes, and refuse values that are no degrees."""
+    both = {c.name: (c, a) for c, a in zip(columns, skeleton.attributes, strict=True)}
+    found: dict[str, Footing] = {}
+    for pair in pairs:
+        places = [both[name] for name in pair]
+        values = [degrees_in(attribute, at) for at, (_, attribute) in enumerate(places)]
+        for at, (column, attribute) in enumerate(places):
+            if beyond(values[at], at):  # an end is out of range: count all values that are
+                wrong: list[int] = list(over(_Beyond(column, attribute, at).of_part))
+                refuse_other_degrees(column.name, at, sum(wrong), column.records - column.lacking)
+        standards = known if scale == "standard" else _standard(places, over)
+        ends = [(float(own.min()), float(own.max())) for own in values]
+        found |= footings_of_pair(pair, scale, ends, [standards[name] for name in pair])
+    return found
+
+
+class _Beyond(NamedTuple):
+    """Counts values of a coordinate that are no degrees."""
+
+    column: QuasiColumn
+    attribute: Attribute
+    at: int  #: 0: latitude, 1: longitude
+
+    def of_part(self, table: pa.Table) -> int:
+        """Return their number in a part of the table."""
+        held = self.column.restored(table.column(self.column.name)).drop_null()
+        return beyond(_numbers(self.attribute, held), self.at)
+
+
+def _numbers(attribute: Attribute, held: pa.ChunkedArray) -> NDArray[np.float64]:
+    """Return values of a part of the table as numbers, in their own unit."""
+    unit = Footing(0.0, 1.0, 0)
+    return _inner(attribute).like(held, Placed(np.zeros((1, 1)), (unit,)))[:, 0]
 
 
 def _inner(attribute: Attribute) -> Numbers:
@@ -104,18 +156,16 @@ class _Sums(NamedTuple):
 
     placed: Sequence[tuple[QuasiColumn, Attribute]]
     grids: Mapping[str, Grids | None]  #: of each column; None: all its numbers are 0
-    term: Callable[[str, NDArray[np.float64]], NDArray[np.float64]]  #: what is added up of a column's numbers
+    term: Callable[[str, NDArray[np.float64]], NDArray[np.float64]]  #: summand of each number of a column
 
     def of_part(self, table: pa.Table) -> dict[str, NDArray[np.float64]]:
         """Return the sums of a part of the table."""
         found = {}
-        unit = Footing(0.0, 1.0, 0)
         for column, attribute in self.placed:
             held = column.restored(table.column(column.name)).drop_null()
             grids = self.grids[column.name]
             if len(held) and grids is not None:
-                values = _inner(attribute).like(held, Placed(np.zeros((1, 1)), (unit,)))[:, 0]
-                found[column.name] = on_grids(self.term(column.name, values), grids)
+                found[column.name] = on_grids(self.term(column.name, _numbers(attribute, held)), grids)
         return found
 
     def means(self, over: Over) -> dict[str, float]:

@@ -102,7 +102,7 @@ def _unite(plan: Plan, encoded: Encoded, store: DiskStore, confidential: tuple[C
 
 
 def _strata(found: Survey, folder: Path) -> Iterator[tuple[Callable[[], Iterator[pa.Table]], int]]:
-    """Yield the records of each stratum, and how many they are; without strata, all."""
+    """Yield the records of each stratum and their number; without strata, all records."""
     if found.strata is None:
         yield found.parts, found.records
         return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
@@ -15,6 +15,7 @@ from shoal.flow.engines.disk.sample import Sample
 from shoal.flow.gate.attacks import attack_release, notes_in
 from shoal.flow.gate.files import Written
 from shoal.flow.gate.read_back import judge_metadata
+from shoal.flow.gate.recoded import check_recoded
 from shoal.flow.stages.batches import Batches, open_files
 from shoal.flow.stages.row_digests import ColumnDigests, occurrences
 from shoal.privacy.counting.staged_file import CategoryLists
@@ -58,11 +59,11 @@ def check_written(
     Raises
     ------
     GuaranteeError
-        If there is metadata that may not be released, or an attack succeeds that must not.
+        If a cell was not recoded, there is metadata that may not be released, or an attack succeeds that must not.
     """
     files = open_files(written.paths, written.text)
     back = ColumnDigests(cells.names)
-    released, stray = _read_back(files, _mask(output, rows), back)
+    released, stray = _read_back(files, _mask(output, rows), back, partial(_check_recoded, output, written))
     if changed := cells.different(back):
         names = listing([repr(name) for name in changed])
         raise GuaranteeError(f"Columns changed on their way to the disk: {names}. Nothing was written.")
@@ -84,12 +85,22 @@ def check_written(
     return about, attempts
 
 
-def _read_back(files: Batches, mask: NDArray[np.bool_], cells: ColumnDigests) -> tuple[pa.Table, list[str]]:
+def _check_recoded(output: Output, written: Written, data: pa.Table) -> None:
+    """Refuse written rows in which a cell was not recoded."""
+    if output.example is not None:
+        recipe, release = output.recipe, Release(data, written.schema, written.dialect)
+        check_recoded(release, recipe.recode, output.example, as_written=False, resolution=recipe.resolution)
+
+
+def _read_back(
+    files: Batches, mask: NDArray[np.bool_], cells: ColumnDigests, check: Callable[[pa.Table], None]
+) -> tuple[pa.Table, list[str]]:
     """Read the files once: return some of their rows, and the columns with categories that do not occur."""
     lists, taken, at = CategoryLists(), [], 0
     for table in files.read(files.arrow.names, _ROWS):
         lists.add(table)
         cells.add(table)
+        check(table)
         taken.append(table.filter(pa.array(mask[at : at + table.num_rows])))
         at += table.num_rows
     return _annotated(pa.concat_tables(taken), files.arrow), lists.stray()

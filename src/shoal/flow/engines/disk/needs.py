@@ -43,7 +43,8 @@ def needs_of(batches: Batches, recipe: Recipe, *, textual: bool) -> Needs:
     released = [name for name in names if roles.get(name, Role.OTHER).leaves]
     audited = [name for name in released if name in roles]
     hidden = _PERSON * (recipe.subject is not None) + _NUMBER * (recipe.weight is not None)
-    stored = records * (_NUMBER * (1 + len(recipe.quasi)) + _STRATUM * bool(recipe.strata) + hidden)
+    recoded = sum(name in recipe.quasi for name in recipe.recode)  # they are also stored as they were read
+    stored = records * (_NUMBER * (1 + len(recipe.quasi) + recoded) + _STRATUM * bool(recipe.strata) + hidden)
     regrouped = recipe.effort != "fast" or recipe.t is not None or bool(recipe.require)
     blocks = stored * (1 + regrouped + bool(recipe.strata))  # the old blocks are kept while others are written
     shuffled = size_of_columns(batches, released)[0] + records * _NUMBER if recipe.row_order == "shuffle" else 0

@@ -37,14 +37,15 @@ class Output:
     found: Survey
     recipe: Recipe
     tables: Callable[[], Iterator[Table]]
-    sample: list[tuple[pa.Table, NDArray[np.int32]]] = field(default_factory=list, repr=False)
-    #: original records of some whole classes, and these
+    example: Table | None = None  #: a recoded record, if columns are recoded
+    sample: list[tuple[pa.Table, pa.Table, NDArray[np.int32]]] = field(default_factory=list, repr=False)
+    #: records of some whole classes as they are released or recoded, their recoded columns before, and the classes
     names: dict[str, pa.ChunkedArray] = field(default_factory=dict, repr=False)
     #: the different cells of each confidential column of categories
 
     @property
     def every(self) -> int:
-        """Every how many classes one is in the sample; its records are near each other in no way but by value."""
+        """Interval between sampled classes. Records of a class are near each other by value only."""
         return max(1, -(-self.found.records // _SAMPLE))
 
     @property
@@ -54,24 +55,32 @@ class Output:
 
     @property
     def in_sample(self) -> NDArray[np.bool_]:
-        """Of each released record, in the order of the input, whether its class is in the sample."""
+        """Whether the class of each released record is in the sample; in the order of the input."""
         return np.asarray(self.formed.labels % self.every == 0)
 
     def originals(self) -> Iterator[pa.Table]:
         """Yield the records of the input that are released."""
+        return (data for data, _ in self._before_and_after())
+
+    def _before_and_after(self) -> Iterator[tuple[pa.Table, pa.Table]]:
+        """Yield the records of the input that are released, and their recoded columns before that."""
+        names = list(self.recipe.recode)
         for number, table in enumerate(self.tables()):
-            yield table.data.filter(pa.array(self.found.kept[number])) if self.found.kept else table.data
+            both = table.data, table.as_read.data.select(names)
+            kept = pa.array(self.found.kept[number]) if self.found.kept else None
+            yield both if kept is None else (both[0].filter(kept), both[1].filter(kept))
 
     def batches(self) -> Iterator[pa.Table]:
         """Yield released rows in the order of the input, with their row numbers and hidden columns."""
         row = 0
         people = self._people()
-        for data in self.originals():
+        for data, before in self._before_and_after():
             if data.num_rows == 0:
                 continue
             labels = self.formed.labels[row : row + data.num_rows]
             inside = labels % self.every == 0
-            self.sample.append((data.filter(pa.array(inside)), labels[inside]))
+            mask = pa.array(inside)
+            self.sample.append((data.filter(mask), before.filter(mask), labels[inside]))
             self._add_names(data)
             out = self._released(data, labels, row)
             if people is not None:
@@ -89,7 +98,7 @@ class Output:
                 self.names[column.name] = pa.chunked_array([both.unify_dictionaries().unique()])
 
     def _people(self) -> Iterator[pa.Table] | None:
-        """Return the digests of people, in the same batches as the records; None if records have none."""
+        """Return the digests of people, in the same batches as the records; None without a subject."""
         return None if self.recipe.subject is None else self.found.parts()
 
     def _released(self, data: pa.Table, labels: NDArray[np.int32], row: int) -> pa.Table:

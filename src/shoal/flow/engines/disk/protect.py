@@ -34,6 +34,7 @@ from shoal.flow.plan.plan import Plan, make_plan
 from shoal.flow.plan.promise import promise_of
 from shoal.flow.stages.batch_tables import BatchReader, schema_of_batches
 from shoal.flow.stages.batches import open_batches
+from shoal.flow.stages.recoded_batches import RecodedReader
 from shoal.flow.stages.row_digests import ColumnDigests
 from shoal.flow.stages.write import part_suffix
 from shoal.io.manifest import Part, write_manifest
@@ -82,18 +83,18 @@ def protect_on_disk(
         refuse_full_disk(needs, places.path)
         progress.expect(lambda: needs.time.wall, needs.disk)
         schema = schema_of_batches(batches, recipe)
-        reader = BatchReader(batches, schema, sink.textual)
+        reader = RecodedReader.of(BatchReader(batches, schema, sink.textual), recipe)
         tables = reader.read
-        found = survey(tables, schema, recipe, scratch, batches.records)
+        found = survey(tables, reader.schema, recipe, scratch, batches.records, read=schema)
         refuse_memory(found, memory)
         confidential, summary = demands_on(tables, found)
-        plan = make_plan(recipe, schema, summary, sink=type(sink))
+        plan = make_plan(recipe, reader.schema, summary, sink=type(sink))
         progress.stage("Partition")
         formed = form_on_disk(plan, found, confidential, scratch)
         del confidential
         partition = _partition(plan, formed)
         progress.stage("Write")
-        output = Output(formed, found, recipe, tables)
+        output = Output(formed, found, recipe, tables, reader.example if recipe.recode else None)
         suffix = places.part_suffix(part_suffix(batches.files[0]))
         into = _Into(sink, staged, suffix, sink.dialect_for(places.path, reader.dialect))
         note, written, rows, counts, cells = _written(output, into, scratch, keep_metadata=keep_metadata)
@@ -154,7 +155,7 @@ class _Into(NamedTuple):
 def _written(
     output: Output, target: _Into, scratch: Path, *, keep_metadata: bool
 ) -> tuple[str, Written, NDArray[np.int64] | None, list[int], ColumnDigests]:
-    """Write the released rows and, apart from them, what the audit needs and must not see in the output.
+    """Write the released rows, and separately the facts that the audit needs but the output must not show.
 
     The last result is the number of records of each file.
     """
@@ -168,7 +169,8 @@ def _written(
     unchanged = [one.name for one in output.schema.columns if one.name not in recipe.quasi]
     fresh = partial(released, unchanged=unchanged, keep=keep_metadata, whole=output.ordered_lists)
     hidden, rows = scratch / "hidden.parquet", list[NDArray[np.int64]]()
-    cells = ColumnDigests([one.name for one in output.schema.columns if one.role in (Role.CONFIDENTIAL, Role.OTHER)])
+    roles = (Role.CONFIDENTIAL, Role.OTHER, Role.STRATA, *((Role.WEIGHT,) if recipe.release_weight == "record" else ()))
+    cells = ColumnDigests([one.name for one in output.schema.columns if one.role in roles])
     with ExitStack() as stack:
         into, beside = stack.enter_context(target.open(parted(first)[0].schema, fresh)), None
         for table in chain([first], batches):

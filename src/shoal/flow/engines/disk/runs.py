@@ -68,7 +68,7 @@ class Runs:
 
     def remove(self) -> None:
         """Delete the file."""
-        with suppress(OSError):  # what is still to be written may not fit on the disk
+        with suppress(OSError):  # the rest may not fit on the disk
             self._file.close()
         self.path.unlink(missing_ok=True)
 

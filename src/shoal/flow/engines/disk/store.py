@@ -19,7 +19,7 @@ from shoal.kernels.runtime.jit import thread_pool
 
 T = TypeVar("T")
 _LEAST, _MOST = 1 << 19, 1 << 22  # rows that are sorted by block at a time …
-_EACH = 4_000  # … so many for each block, if possible: short pieces cost more to write and to read
+_EACH = 4_000  # … this number for each block, if possible: short pieces cost more to write and to read
 
 
 class DiskStore:
@@ -150,7 +150,7 @@ class DiskStore:
 
 
 def gathered(tables: Iterable[pa.Table], rows: int) -> Iterator[pa.Table]:
-    """Yield tables of at least so many rows, the last one excepted, made of others."""
+    """Combine tables into larger ones of at least `rows` rows; only the last may have fewer."""
     waiting: list[pa.Table] = []
     count = 0
     for table in tables:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
@@ -13,13 +14,14 @@ from numpy.typing import NDArray
 
 from shoal import progress
 from shoal.errors import rows_kept
+from shoal.flow.engines.blockwise.columns import QuasiColumn
 from shoal.flow.engines.blockwise.facts import ROW, Facts, complete, facts_of
 from shoal.flow.engines.disk.row_order import Steps
 from shoal.recipe.recipe import Recipe
-from shoal.types import Dialect, Schema, Table
+from shoal.types import Dialect, Role, Schema, Table
 
 T = TypeVar("T")
-_SCRATCH = "rows"
+_SCRATCH, _BEFORE = "rows", "rows before recoding"
 
 
 @dataclass
@@ -30,23 +32,46 @@ class Survey(Facts):
     dialect: Dialect | None = None
     steps: Steps = field(init=False)
     path: Path = Path()
+    before: list[QuasiColumn] = field(default_factory=list)  #: recoded quasi-identifiers, as they were read
 
     def __post_init__(self) -> None:
         self.steps = Steps(self.recipe)
 
     def parts(self) -> Iterator[pa.Table]:
         """Yield the stored columns, batch by batch, with row numbers from 0."""
-        with pa.OSFile(str(self.path), "rb") as file, pa.ipc.open_stream(file) as stream:
-            for batch in stream:
-                yield pa.Table.from_batches([batch])
+        return _stored_in(self.path)
 
     def over(self, work: Callable[[pa.Table], T]) -> Iterable[T]:
         """Yield what a function returns for each batch of the stored columns."""
         return map(work, self.parts())
 
+    @property
+    def path_before(self) -> Path:
+        """Where the columns before recoding are stored."""
+        return self.path.with_name(_BEFORE)
+
+    def parts_before(self) -> Iterator[pa.Table]:
+        """Yield the recoded quasi-identifiers as they were read, in the same batches."""
+        return _stored_in(self.path_before)
+
+    def over_before(self, work: Callable[[pa.Table], T]) -> Iterable[T]:
+        """Yield what a function returns for each batch of these."""
+        return map(work, self.parts_before())
+
+
+def _stored_in(path: Path) -> Iterator[pa.Table]:
+    with pa.OSFile(str(path), "rb") as file, pa.ipc.open_stream(file) as stream:
+        for batch in stream:
+            yield pa.Table.from_batches([batch])
+
 
 def survey(
-    tables: Callable[[], Iterator[Table]], schema: Schema, recipe: Recipe, folder: Path, total: int | None
+    tables: Callable[[], Iterator[Table]],
+    schema: Schema,
+    recipe: Recipe,
+    folder: Path,
+    total: int | None,
+    read: Schema | None = None,
 ) -> Survey:
     """Read a table once: check its cells, gather its facts, and store the columns that form classes.
 
@@ -56,6 +81,8 @@ def survey(
         Yields the table, batch by batch.
     schema, recipe
         The meaning of its columns, and the request.
+    read
+        The meaning of its columns before they were recoded; None: none is.
     folder
         The scratch folder.
     total
@@ -63,8 +90,10 @@ def survey(
     """
     nothing = facts_of(schema, recipe)
     found = Survey(schema, recipe, nothing.missing, nothing.columns, path=folder / _SCRATCH)
-    writer: pa.RecordBatchStreamWriter | None = None
-    with pa.OSFile(str(found.path), "wb") as file:
+    recoded = [name for name in schema.names(Role.QUASI) if name in recipe.recode]
+    found.before = [QuasiColumn((read or schema)[name], found.missing) for name in recoded]
+    with ExitStack() as stack:
+        rows_file, before = (_Stored(path, stack) for path in (found.path, found.path_before))
         for batch in tables():
             progress.report(found.read, total or found.read + len(batch))
             numbers = np.arange(found.read, found.read + len(batch))
@@ -72,26 +101,34 @@ def survey(
             found.dialect = batch.dialect
             with rows_kept(numbers):
                 rows = _complete(batch, found)
-            table = batch if rows is None else replace(batch, data=batch.data.take(rows))
+            table = batch if rows is None else batch.rows(rows)
             if len(table) == 0:
                 continue
             with rows_kept(numbers if rows is None else numbers[rows]):
-                stored = _stored(table, found)
-            if writer is None:
-                writer = pa.ipc.new_stream(file, stored.schema)
-            writer.write_table(stored.cast(writer_schema(stored)))
-        if writer is not None:
-            writer.close()
+                rows_file.write(_stored(table, found))
+                if found.before:
+                    before.write(pa.table({one.name: one.add(table.as_read) for one in found.before}))
     found.check()
     if found.read > found.records:
-        for one in found.columns:
+        for one in (*found.columns, *found.before):
             one.drop_unused()
     return found
 
 
-def writer_schema(table: pa.Table) -> pa.Schema:
-    """Return the schema of stored columns, without metadata of the input."""
-    return pa.schema([pa.field(one.name, one.type) for one in table.schema])
+class _Stored:
+    """A file of stored columns, created with its first batch."""
+
+    def __init__(self, path: Path, stack: ExitStack) -> None:
+        self._path, self._stack = path, stack
+        self._writer: pa.RecordBatchStreamWriter | None = None
+
+    def write(self, table: pa.Table) -> None:
+        """Write a batch, without metadata of the input."""
+        plain = table.cast(pa.schema([pa.field(one.name, one.type) for one in table.schema]))
+        if self._writer is None:
+            file = self._stack.enter_context(pa.OSFile(str(self._path), "wb"))
+            self._writer = self._stack.enter_context(pa.ipc.new_stream(file, plain.schema))
+        self._writer.write_table(plain)
 
 
 def _complete(table: Table, found: Survey) -> NDArray[np.int64] | None:
@@ -106,6 +143,6 @@ def _complete(table: Table, found: Survey) -> NDArray[np.int64] | None:
 def _stored(table: Table, found: Survey) -> pa.Table:
     """Return the stored columns of a batch."""
     if found.recipe.row_order == "auto":
-        found.steps.add(table)
+        found.steps.add(table.as_read)
     rows = pa.array(np.arange(found.records, found.records + len(table)))
     return pa.table({ROW: rows, **found.add(table)})

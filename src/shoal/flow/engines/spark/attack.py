@@ -29,7 +29,7 @@ _UNMATCHED = (
 
 
 def attack_on_spark(original: DataFrame, released: DataFrame, recipe: Recipe) -> Attempts:
-    """Run the attacks that look at the release alone; `original` tells what its columns are."""
+    """Run the attacks that look at the release alone; `original` gives the roles and kinds of its columns."""
     from pyspark.sql import functions as f
 
     meant = input_of(original, recipe).schema

@@ -26,7 +26,7 @@ def content_of(table: pa.Table, names: Sequence[str]) -> int:
 
 
 class Content(NamedTuple):
-    """The rows of a DataFrame, as far as a digest tells."""
+    """Number of rows of a DataFrame, and a digest of their content."""
 
     records: int
     digest: int

@@ -16,7 +16,7 @@ from shoal.flow.classes.strata import joint_note
 from shoal.flow.engines.blockwise.block import Atoms
 from shoal.flow.engines.blockwise.class_values import owners_of, variation_of
 from shoal.flow.engines.blockwise.encoding import encoding_of
-from shoal.flow.engines.blockwise.facts import Facts
+from shoal.flow.engines.blockwise.facts import Facts, stratum_key
 from shoal.flow.engines.blockwise.method import Whole, way_to_partition
 from shoal.flow.engines.blockwise.unite import united_classes
 from shoal.flow.engines.spark.frames import Rows
@@ -51,7 +51,7 @@ class FormedOnSpark:
 
 def form_on_spark(plan: Plan, facts: Facts, table: Input, rows: Rows, scratch: Scratch) -> FormedOnSpark:
     """Form and release the classes of a DataFrame that has the same rows whenever it is read."""
-    if isinstance(plan.method, Blocks):  # rows have no order by which equal records could be told apart
+    if isinstance(plan.method, Blocks):  # rows have no order that could distinguish equal records
         plan = replace(plan, method=replace(plan.method, whole=True))
     stored = StoredRecords(table, facts)
     encoded = encoding_of(plan, facts, partial(stored.over, rows))
@@ -104,12 +104,12 @@ def _records_of_strata(facts: Facts) -> list[int]:
     keys = zip(*(rows.column(name).to_pylist() for name in rows.column_names), strict=True)
     sizes = [0] * len(facts.stratum_of)
     for key, count in zip(keys, facts.strata.counts.tolist(), strict=True):
-        sizes[facts.stratum_of[key]] += count
+        sizes[facts.stratum_of[stratum_key(*key)]] += count
     return sizes
 
 
 def _partition_strata(store: SparkStore, how: Blockwise) -> None:
-    """Partition strata, each of which is a block."""
+    """Partition strata, one block each."""
 
     def form(
         number: int, x: NDArray[np.float64] | Coded, people: NDArray[np.int64] | None, _: NDArray[np.int64]

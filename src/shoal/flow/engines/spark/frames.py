@@ -29,7 +29,7 @@ PREFIX = "__shoal_"  #: of columns that are never released
 BLOCK, FACTS = "\0block", "\0facts"  #: the number of a block, and what a function reports of it
 RECORDS = "\0records"  #: records that are packed as the bytes of a table
 _ROWS, _MOST = 1 << 17, 1 << 21  # rows that a function sees at a time …
-_EACH = 2_000  # … so many for each group, if possible: short pieces cost more to pack
+_EACH = 2_000  # … this number for each group, if possible: short pieces cost more to pack
 _BYTES = 1 << 27  # but no more than these
 _FILE = 1_000_000  # rows of a released file, about
 _SEVERAL, _TOGETHER = 16, 4  # a task has a group of its own, or about 4 where there are many
@@ -67,7 +67,7 @@ def _is_short(kind: DataType) -> bool:
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows for functions on workers: a DataFrame, and what makes the batches of the rows from those of the DataFrame.
+    """Rows for functions on workers: a DataFrame, and a function that turns its batches into batches of the rows.
 
     These are the same, unless the DataFrame names files that workers read.
     """
@@ -96,7 +96,7 @@ def over(rows: Rows, work: Callable[[pa.Table], T]) -> list[T]:
 
 
 def changed(rows: Rows, work: Callable[[pa.Table], pa.Table], schema: pa.Schema, size: int | None = None) -> DataFrame:
-    """Return a DataFrame whose parts are what a function makes of parts of rows; of about `size` bytes, if given."""
+    """Return a DataFrame of the results of a function on each part of some rows; of about `size` bytes, if given."""
     opened = rows.opened
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -113,7 +113,7 @@ def grouped(
     work: Callable[[int, pa.Table], pa.Table],
     schema: pa.Schema,
 ) -> DataFrame:
-    """Return a DataFrame whose rows are what a function makes of each group; one worker holds a group as a whole.
+    """Return a DataFrame of the results of a function on each group; one worker holds a whole group.
 
     `assign` takes some rows, and returns records and the number of the group of each. Records cross the network
     packed, many at a time: Spark would take them apart cell by cell. The number of tasks follows from the number of

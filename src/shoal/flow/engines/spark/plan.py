@@ -24,8 +24,8 @@ def refuse_on_spark(
         faults.append("Spark engine: row_order must be auto or shuffle, got 'keep': rows have no order in Spark.")
     if recipe.attacker != "algorithm":
         faults.append(
-            "Spark engine: attacker must be 'algorithm', got 'table': equal records could be told apart by their order "
-            "only, and rows have none in Spark. Leave out attacker."
+            "Spark engine: attacker must be 'algorithm', got 'table': only their order distinguishes equal records, "
+            "and rows have no order in Spark. Leave out attacker."
         )
     if keep_metadata:
         faults.append("Spark engine: metadata of columns is always dropped. Leave out --keep-metadata.")

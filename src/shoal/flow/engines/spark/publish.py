@@ -1,4 +1,4 @@
-"""Outputs of the Spark engine: written out of sight, audited as written, and only then visible under their name."""
+"""Outputs of the Spark engine: written to a hidden place, audited as written, and only then published."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Output(Protocol):
         """Its name, for documents that others read."""
 
     def staged(self, frame: DataFrame, scratch: Scratch) -> AbstractContextManager[Staged]:
-        """Write a DataFrame out of sight; when the block ends, make it visible."""
+        """Write a DataFrame to a hidden place; when the block ends, publish it."""
 
     def data(self, staged: Staged) -> DataFrame:
         """Return the published output."""

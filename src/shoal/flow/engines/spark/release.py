@@ -43,7 +43,7 @@ class ReleaseBlock:
 
     @property
     def every(self) -> int:
-        """Every how many classes one is in the sample."""
+        """Interval between sampled classes."""
         return max(1, -(-self.facts.records // _SAMPLE))
 
     def example(self, arrow: pa.Schema) -> pa.Schema:

@@ -1,4 +1,4 @@
-"""Parquet files that workers read themselves: Spark would take their columns apart, and hand them over row by row."""
+"""Parquet files that workers read themselves, because Spark would convert their columns row by row."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class Scratch(Protocol):
         """Remove everything that was written here and is not kept."""
 
 
-_NO_DICTIONARY = {"parquet.enable.dictionary": "false"}  # it would hash megabytes of packed records, in vain
+_NO_DICTIONARY = {"parquet.enable.dictionary": "false"}  # hashing megabytes of packed records would save nothing
 
 
 class FolderScratch:
@@ -124,7 +124,7 @@ def local_path(place: str) -> Path | None:
 
 
 def for_spark(place: str | Path) -> str:
-    """Return a place as Spark must be told: a path of this machine is not one of the default file system.
+    """Return a place as Spark expects it: a path of this machine is not one of the default file system.
 
     >>> for_spark("/shared/safe"), for_spark("s3a://bucket/safe")
     ('file:///shared/safe', 's3a://bucket/safe')
@@ -134,7 +134,7 @@ def for_spark(place: str | Path) -> str:
 
 
 def remove_path(place: str) -> bool:
-    """Remove a folder; tell whether it is gone. Of an object store, through pyarrow."""
+    """Remove a folder, in an object store through pyarrow; return whether it was removed."""
     found = local_path(place)
     if found is not None:
         shutil.rmtree(found, ignore_errors=True)

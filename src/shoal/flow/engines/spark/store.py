@@ -193,7 +193,7 @@ class SparkStore:
         self._run(finish)
 
     def _run(self, work: Callable[[int, pa.Table], pa.Table]) -> None:
-        """Run a function on every block, write what comes out, and read the reports."""
+        """Run a function on every block, write the results, and read the reports."""
         assert self._source is not None  # they are grouped
         before = self.rows
         self.rows = self.scratch.written(grouped(self._source, self._assign, self._count, work, _WRITTEN), _BLOCKS)
@@ -208,7 +208,7 @@ _WRITTEN = pa.schema([pa.field(RECORDS, pa.binary()), pa.field(FACTS, pa.binary(
 
 
 def _written(records: pa.Table, report: BlockReport) -> pa.Table:
-    """Return what is written of a block: its records, packed, and its report."""
+    """Return the packed records of a block and its report, as they are written."""
     return pa.table({RECORDS: [packed(records)], FACTS: [pickle.dumps(report)]}, schema=_WRITTEN)
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from shoal import secret
 from shoal.errors import DataError, Nowhere, rows_kept
-from shoal.flow.engines.blockwise.facts import STRATUM, SUBJECT, Facts, facts_of
+from shoal.flow.engines.blockwise.facts import STRATUM, SUBJECT, Facts, cell_of, facts_of
 from shoal.flow.engines.spark.checks import content_of
 from shoal.flow.engines.spark.frames import (
     FACTS,
@@ -35,7 +35,7 @@ _SIZE, _ROWS = 1 << 22, 16  # bytes of packed rows, and how many such are in a f
 
 @dataclass
 class _Part:
-    """What a part of the table tells: facts, a few people of each stratum, and the values of confidential columns."""
+    """Facts about a part of the table, a few people of each stratum, and the values of confidential columns."""
 
     facts: Facts
     people: dict[int, set[bytes]] = field(default_factory=dict)
@@ -125,7 +125,7 @@ def _few_people(facts: Facts, stored: dict[str, pa.Array], k: int) -> dict[int, 
 
 
 def _merge(whole: _Part, part: _Part, k: int) -> None:
-    """Take in what another part of the table tells."""
+    """Merge the facts about another part of the table."""
     whole.content = (whole.content + part.content) % 2**64
     keys = list(part.facts.stratum_of)
     whole.facts.merge(part.facts)
@@ -144,8 +144,9 @@ def _people(whole: _Part, table: Input) -> Tally | None:
     names = table.schema.names(Role.STRATA)
     keys = list(whole.facts.stratum_of) or [()]
     pairs = [(keys[number], one) for number, people in whole.people.items() for one in sorted(people)]
+    kinds = [table.arrow.field(name).type for name in names]
     columns = {
-        name: pa.array([stratum[at] for stratum, _ in pairs], table.arrow.field(name).type)
+        name: pa.array([cell_of(stratum[at], kinds[at]) for stratum, _ in pairs], kinds[at], from_pandas=False)
         for at, name in enumerate(names)
     }
     return Tally.of(pa.table({**columns, table.recipe.subject: pa.array([one for _, one in pairs], pa.binary())}))
