@@ -75,7 +75,7 @@ def test_kernels_that_others_may_have_written_are_not_loaded(warmed: Path, insid
     mode = path.stat().st_mode
     path.chmod(mode | 0o020)
     try:
-        with pytest.raises(AssertionError, match="SHOAL_CACHE: must be a folder that nobody else can write to"):
+        with pytest.raises(AssertionError, match="SHOAL_CACHE: must be a folder that no other user can write to"):
             compiled(warmed)
     finally:
         path.chmod(mode)

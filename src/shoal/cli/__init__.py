@@ -126,7 +126,8 @@ def _output_closed() -> bool:
 
 
 def _terminate(number: int, _: object) -> None:
-    """Raise an exception on a stop signal, so that no partial output remains."""
+    """Raise an exception on a stop signal, so that no partial output remains; a second signal changes nothing."""
+    signal.signal(number, signal.SIG_IGN)
     sys.exit(128 + number)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -119,6 +120,7 @@ def stream(
         )
     _print(done, output, json=json)
     if done.signal is not None:
+        signal.signal(done.signal, signal.SIG_IGN)  # another one while Python ends would change the exit code
         raise typer.Exit(128 + done.signal)
 
 

@@ -33,7 +33,7 @@ def confidential_of(column: Column, values: pa.ChunkedArray) -> Confidential:
         return _leaves(column.name, values, column.taxonomy)
     if column.kind is Kind.NOMINAL:
         codes, merged = with_spellings(*_told_apart(column.name, values))
-        return Confidential(column.name, codes, np.bincount(codes), ordered=False, alike=merged)
+        return Confidential(column.name, codes, np.bincount(codes), ordered=False, merged=merged)
     codes = _ranks(column, _in_order(column, values))
     counts = np.bincount(codes)
     if column.kind is Kind.ORDINAL:

@@ -151,7 +151,7 @@ class Confidential:
         the root, which is not counted. A node comes after its children, and the values below it are adjacent.
     values
         The numeric value of each code: dates in days, NaN for a missing one. None: values are not numeric.
-    alike
+    merged
         For each value a number that all spellings of it share, ascending; None: all values differ. Counts of values
         use this number.
     """
@@ -162,17 +162,17 @@ class Confidential:
     ordered: bool = True
     parents: NDArray[np.int64] | None = field(default=None, repr=False)
     values: NDArray[np.float64] | None = field(default=None, repr=False)
-    alike: NDArray[np.int64] | None = field(default=None, repr=False)
+    merged: NDArray[np.int64] | None = field(default=None, repr=False)
 
     @property
     def counted(self) -> Confidential:
         """The attribute for counting values: spellings of one value are merged."""
-        if self.alike is None:
+        if self.merged is None:
             return self
         import numpy as np
 
-        counts = np.bincount(self.alike, weights=self.counts).astype(np.int64)
-        return Confidential(self.name, self.alike[self.codes], counts, ordered=False)
+        counts = np.bincount(self.merged, weights=self.counts).astype(np.int64)
+        return Confidential(self.name, self.merged[self.codes], counts, ordered=False)
 
     @property
     def ranked(self) -> bool:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from shoal.kernels.arithmetic.class_statistics import sse
 from shoal.kernels.closeness.earth_mover import Closeness, distances
-from shoal.kernels.models.class_values import Roster, likest, roster_of
+from shoal.kernels.models.class_values import Roster, nearest_value, roster_of
 from shoal.kernels.models.demands import Demands, demands
 from shoal.kernels.refine.class_state import Arrangement, arrange, laid_out
 from shoal.kernels.repair.moves import close_join, close_rotate, close_shift, close_split, close_swap
@@ -46,7 +46,7 @@ def _split(a, r, at, c, i, k, price, limit):  # type: ignore[no-untyped-def]
 
 @kernel
 def _likest(a, r, at, b, x):  # type: ignore[no-untyped-def]
-    return likest(a, r, at, b, x)
+    return nearest_value(a, r, at, b, x)
 
 
 def table(seed: int) -> tuple[np.ndarray, Demands, np.ndarray]:

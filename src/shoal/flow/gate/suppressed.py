@@ -28,7 +28,7 @@ def check_suppressed(
     rows
         The rows that are released; None: all.
     suppressed
-        The number of records that are said to be suppressed.
+        The number of records that the run states as suppressed.
     held
         The rows that are left out as a control; None: none.
 

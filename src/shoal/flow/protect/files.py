@@ -35,7 +35,7 @@ def keep_apart(source: Place, target: Place, side_files: Mapping[str, Path]) -> 
     for what, path in {"output": target.at, **side_files}.items():
         if isinstance(path, Path) and _is_in_folder(path, source):
             raise ParameterError(
-                f"{path}: the {what} must not be in the input folder, of which it would be a part. Name another folder."
+                f"{path}: the {what} must not be in the input folder, which would then contain it. Name another folder."
             )
     for what, path in side_files.items():
         if any(_same(Place(path), other) for other in (source, target)):

@@ -49,7 +49,7 @@ def confidential_arrays(given: ArrayLike, n: int) -> tuple[Confidential, ...]:
         if column.dtype.kind == "U":
             codes, merged = with_spellings(codes, pa.array(values.tolist(), pa.string()))
         counts = np.bincount(codes)
-        found.append(Confidential(str(j), codes.astype(np.int64), counts, ordered, values=numbers, alike=merged))
+        found.append(Confidential(str(j), codes.astype(np.int64), counts, ordered, values=numbers, merged=merged))
     return tuple(found)
 
 

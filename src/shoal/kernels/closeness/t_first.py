@@ -258,7 +258,7 @@ def brute_subset_steps(space, remaining, subsets, each, budget):
 
     Returns the number of pairs formed and of points scanned.
     """
-    steps, scanned, nobody = 0, 0, np.int64(0)
+    steps, scanned, no_neighbours = 0, 0, np.int64(0)
     counts, d = remaining.counts, space.q.shape[0]
     name_slots(subsets, remaining)
     while classes_left(subsets, remaining) > 1 and scanned * d < budget:
@@ -272,7 +272,7 @@ def brute_subset_steps(space, remaining, subsets, each, budget):
         for turn in range(2 if pair else 1):  # x₀, farthest from the centroid; then x₁, farthest from x₀
             if slot < 0:
                 scanned += counts[SLOTS]
-                slot, _, _ = look(space, remaining, nobody, -1.0, 0, _blocks(remaining))
+                slot, _, _ = look(space, remaining, no_neighbours, -1.0, 0, _blocks(remaining))
             scanned += counts[SLOTS]
             slot = _class_by_brute_force(space, remaining, subsets, each, slot, -1.0 if pair and turn == 0 else np.inf)
     compact(remaining)

@@ -123,7 +123,7 @@ def brute_steps(space, remaining, k, budget):
     Returns the number of pairs formed and of points scanned. A single class, formed when 2k to 3k - 1 records remain,
     counts as a pair.
     """
-    steps, scanned, nobody = 0, 0, np.int64(0)
+    steps, scanned, no_neighbours = 0, 0, np.int64(0)
     counts, d = remaining.counts, space.q.shape[0]
     while counts[REMAINING] >= 2 * k and scanned * d < budget:
         if counts[SLOTS] - counts[POINTS] > counts[SLOTS] // 8:
@@ -135,7 +135,7 @@ def brute_steps(space, remaining, k, budget):
         for turn in range(2 if pair else 1):  # r, farthest from c; then s, farthest from r
             if slot < 0:
                 scanned += counts[SLOTS]
-                slot, _, _ = look(space, remaining, nobody, -1.0, 0, _blocks(remaining))
+                slot, _, _ = look(space, remaining, no_neighbours, -1.0, 0, _blocks(remaining))
             scanned += counts[SLOTS]
             slot = _class_around(space, remaining, slot, -1.0 if pair and turn == 0 else np.inf)
     return steps, scanned

@@ -155,7 +155,7 @@ def transfer(a, r, x, b):
 
 
 @part
-def likest(a, r, at, b, x):
+def nearest_value(a, r, at, b, x):
     """Return the record of class b whose value is nearest to that of x, by rank in one attribute."""
     code, low, high = r.c.codes[at, x], 0, a.size[b]
     while low < high:

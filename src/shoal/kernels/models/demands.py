@@ -89,7 +89,7 @@ def _with_counted(attributes: Sequence[Confidential]) -> tuple[list[Confidential
     """Return the attributes, those with several spellings of a value a second time as counted, and where these are."""
     found, counted = list(attributes), {}
     for at, a in enumerate(attributes):
-        if a.alike is not None:
+        if a.merged is not None:
             counted[at] = len(found)
             found.append(a.counted)
     return found, counted

@@ -272,7 +272,7 @@ def _heuristic(
     y = spread_of(scale)
     put_all_in(y, code[rare[code]])
     x = by_value(code, rare.shape[0])
-    counted = np.arange(rare.shape[0]) if attribute.alike is None else np.asarray(attribute.alike, np.int64)
+    counted = np.arange(rare.shape[0]) if attribute.merged is None else np.asarray(attribute.merged, np.int64)
     waiting = np.bincount(counted, weights=np.where(rare, x.left, 0)).astype(np.int64)
     return Heuristic(
         x,

@@ -131,7 +131,7 @@ def of_spread(a: Confidential, one: Requirement, rare_only: bool) -> list[dict[s
         base, level = 1.0, 0.0 if r <= 1 else float(r)
     least = math.ceil(p)
     rule = {"kind": SPREAD, "least": least, "level": level, "base": base, "metric": metric, "size": max(least, 2)}
-    counted = np.arange(len(a.counts)) if a.alike is None else a.alike
+    counted = np.arange(len(a.counts)) if a.merged is None else a.merged
     return [{**rule, "number": number, "mark": 2 * counted + rare}]
 
 

@@ -16,7 +16,15 @@ from collections.abc import Callable
 
 import numpy as np
 
-from shoal.kernels.models.class_values import arrive, depart, excess_of, excess_of_union, likest, roster_of, transfer
+from shoal.kernels.models.class_values import (
+    arrive,
+    depart,
+    excess_of,
+    excess_of_union,
+    nearest_value,
+    roster_of,
+    transfer,
+)
 from shoal.kernels.models.demands import Demands
 from shoal.kernels.models.rules import any_rules
 from shoal.kernels.refine.annealing import Ground, best_swap, neighbour, schedule, uniform
@@ -252,14 +260,14 @@ def _anneal(a, r, where, k, moves, temperature, price, random):
         elif kind < 2 * _JOIN + _SHIFT:
             close_shift(a, r, i, b, k, price, limit)
         else:
-            y = likest(a, r, at, b, i)
+            y = nearest_value(a, r, at, b, i)
             if kind > 1.0 - _BEST:
                 y = best_swap(a, i, b, to_mean(a, i, b))[0]
             change = close_swap(a, r, i, y, price, limit)
             if change == np.inf:
                 z = near[y, int(uniform(random) * near.shape[1])]
                 if a.label[z] not in (home, b):
-                    z = likest(a, r, at, a.label[z], y)
+                    z = nearest_value(a, r, at, a.label[z], y)
                     close_rotate(a, r, i, y, z, price, limit)
 
 

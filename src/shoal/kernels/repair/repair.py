@@ -26,7 +26,7 @@ from shoal.kernels.models.class_values import Roster, excess_of, roster_of
 from shoal.kernels.models.demands import Demands, excesses, hold, least_size, rows_of
 from shoal.kernels.models.rules import KIND, METRIC, NUMBERS, REACH, SPREAD, Rules
 from shoal.kernels.refine.class_state import Arrangement, arrange, arranged, laid_out, numbered, to_mean
-from shoal.kernels.repair.steps import mend, no_step
+from shoal.kernels.repair.steps import no_step, repair_classes
 from shoal.kernels.runtime.jit import announce, kernel, part
 from shoal.kernels.space.neighbours import neighbours
 from shoal.kernels.space.sparse_means import Centroids
@@ -282,7 +282,7 @@ def _repaired(x: np.ndarray | Coded, labels: np.ndarray, k: int, d: Demands) -> 
 
 def _by_steps(x: np.ndarray | Coded, labels: np.ndarray, k: int, d: Demands) -> np.ndarray:
     """Repair what steps can repair, leaving out classes too large for the storage."""
-    announce(mend)
+    announce(repair_classes)
     sizes = np.bincount(labels)
     room = max(_ROOM * least_size(d, k), 2 * int(sizes.min()), _LEAST_ROOM)
     rows = np.flatnonzero(sizes[labels] <= room)
@@ -306,10 +306,10 @@ def _rounds(x: np.ndarray | Coded, a: Arrangement, r: Roster, k: int) -> None:
         near = _near(x, a, there, inside, count)
         place = np.empty(len(a.size), np.int64)
         place[there] = np.arange(len(there))
-        mend(a, r, best, broken, there[near[place[broken]]], k, budget)
+        repair_classes(a, r, best, broken, there[near[place[broken]]], k, budget)
     broken = _worst_first(a, r)
     if len(broken):
-        mend(a, r, best, broken, far_classes(a, r, broken), k, budget)
+        repair_classes(a, r, best, broken, far_classes(a, r, broken), k, budget)
 
 
 def _near(x: np.ndarray | Coded, a: Arrangement, there: np.ndarray, inside: np.ndarray, count: int) -> np.ndarray:

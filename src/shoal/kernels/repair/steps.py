@@ -153,7 +153,7 @@ def make_step(a, r, best, b):
 
 
 @kernel
-def mend(a, r, best, broken, near, k, budget):
+def repair_classes(a, r, best, broken, near, k, budget):
     """Work on each class of a list, with its neighbours, until it passes, nothing helps, or the budget is spent.
 
     The budget is the number of exchanges to try. Returns the number of steps made.

@@ -45,7 +45,7 @@ def refuse_shared(owner: str, folder: Path, paths: Iterable[Path] = ()) -> None:
         if whose or found.st_mode & _OTHERS:
             where = "it" if path == folder else f"{path.relative_to(folder)} in it"
             raise ParameterError(
-                f"{owner}: must be a folder that nobody else can write to, since compiled kernels in it are run; "
+                f"{owner}: must be a folder that no other user can write to, since compiled kernels in it are run; "
                 f"{where} {whose or 'is writable for others'}. Name another folder, or run chmod -R go-w on it."
             )
 

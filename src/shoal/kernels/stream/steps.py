@@ -19,7 +19,7 @@ from shoal.types.stream import Waiting
 
 
 @part
-def mend(d, room, values, waits, m, order, s, k):
+def meet_demands(d, room, values, waits, m, order, s, k):
     """Change a class until it meets all demands; return its size, or 0 if even all pending tuples do not meet them.
 
     `order` are the positions in `waits`, nearest first. Each change is the one with the least distance per unit of
@@ -342,7 +342,7 @@ def _class(given, room, rule, demanded, m, now):
     if len(demanded.kind) > 0 and excess(demanded, given.values, waits, members, size) > 0.0:
         _sort(order, far, m)
         far[0] = 0.0
-        size = mend(demanded, room, given.values, waits, m, order, size, rule.k)
+        size = meet_demands(demanded, room, given.values, waits, m, order, size, rule.k)
     return size
 
 
