@@ -73,6 +73,18 @@ def bare(audit: Audit) -> Audit:
     return replace(audit, findings=findings, overall=replace(audit.overall, worst=()))
 
 
+def without_sets(audit: Audit) -> Audit:
+    """Return an audit without sets of combinations, which parts cannot count."""
+    assert any(one.model == "k_sets" for one in audit.findings)
+    return replace(audit, findings=tuple(one for one in audit.findings if one.model != "k_sets"))
+
+
+def noted(audit: Audit, note: str) -> Audit:
+    """Return an audit with another note on k-anonymity."""
+    first = replace(audit.findings[0], note=note)
+    return replace(audit, findings=(first, *audit.findings[1:]), overall=first)
+
+
 def both(folder: Path, quasi: list[str], **given: Any) -> tuple[Audit, Audit]:
     """Audit a folder in memory and in parts."""
     return bare(shoal.audit(folder, quasi, **given)), bare(shoal.audit(folder, quasi, **given, memory=TINY))
@@ -127,6 +139,10 @@ def test_equal_to_the_audit_in_memory(case: str, suffix: str, tmp_path: Path, sp
     folder = written(tmp_path / "in", data, suffix=suffix)
     whole, found = both(folder, **given)
     assert spread == [7]
+    if "subject" in given:
+        whole = without_sets(whole)
+        assert found.overall.note.startswith(f"{whole.overall.note}; all records of a subject together were not")
+        found = noted(found, whole.overall.note)
     assert found == whole
     assert found.to_dict() == whole.to_dict()
 

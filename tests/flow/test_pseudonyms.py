@@ -230,6 +230,16 @@ def test_files_evidence_and_audit(tmp_path: Path) -> None:
     assert not shoal.audit(tmp_path / "worse.csv", quasi=["age", "work"], subject="pid", require={"k_sets": 3}).holds
 
 
+def test_an_audit_counts_sets_unasked_where_the_table_links_records() -> None:
+    linked = pa.table({"age": [30, 40, 30, 30, 40, 40], "who": list("aabbcd")})
+    found = shoal.audit(linked, quasi=["age"], subject="who")
+    assert found.overall.achieved == 2
+    assert [one.achieved for one in found.findings if one.model == "k_sets"] == [1]
+    assert "Worst case: someone who knows a person's age in all of the person's records" in found.sentences[0]
+    single = shoal.audit(pa.table({"age": [30, 40, 30, 40], "who": list("abcd")}), quasi=["age"], subject="who")
+    assert all(one.model != "k_sets" for one in single.findings)
+
+
 def test_the_gate_refuses_pseudonyms_that_are_not_the_people() -> None:
     done = shoal.protect(table_of(), {**PSEUDONYMS, "row_order": "keep"})
     assert done.run is not None

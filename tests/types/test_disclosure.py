@@ -55,7 +55,8 @@ def test_columns_with_most_certain_records_come_first_and_long_lists_end() -> No
 
 def test_subjects_are_counted_and_no_chance_is_promised_for_records() -> None:
     table = pa.table({"age": [30] * 6, "who": list("aaaabc")})
-    (identity,) = shoal.audit(table, ["age"], subject="who", require={"k": 3}).sentences
+    linked, identity = shoal.audit(table, ["age"], subject="who", require={"k": 3}).sentences
+    assert "in all of the person's records, which the release links, is left with 1 person" in linked  # a has four
     assert "is left with the records of 3 subjects that match" in identity
     assert "if each is equally likely. This is so in 1 of 1 classes." in identity
 

@@ -22,10 +22,10 @@ from shoal.flow.gate.attacks import as_released, notes_in, run_attacks, with_par
 from shoal.flow.large_tables import ROWS, LargePair, MatchedSample, complete_in, too_large
 from shoal.flow.protect.anonymise import plan_for
 from shoal.flow.protect.row_order import kept_rows, lined_up, rows_in
+from shoal.flow.recoding.recode import recoded
 from shoal.flow.stages.batch_tables import schema_of_batches
 from shoal.flow.stages.batches import Batches, batches_of, files_of, first_file, read_whole
 from shoal.flow.stages.read import is_textual, schema_for
-from shoal.flow.stages.recode import recoded
 from shoal.flow.stages.row_digests import occurrences
 from shoal.locations import Place
 from shoal.memory import ceiling

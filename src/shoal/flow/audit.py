@@ -30,6 +30,7 @@ from shoal.io.manifest import refuse_changed
 from shoal.locations import Place
 from shoal.memory import ceiling
 from shoal.parameters import unknown
+from shoal.privacy.counting.classes import people_of
 from shoal.recipe.recipe import Recipe
 from shoal.recipe.requirements import Required, refuse_without_population, resolve
 from shoal.schema.cell_summary import CellSummary
@@ -37,6 +38,8 @@ from shoal.scratch import scratch_folder
 from shoal.types import Audit, Dialect, Finding, Kind, Reference, Release, Role, Schema
 
 _SAMPLE = 100_000
+_SETS = "k_sets"
+_ONE_BY_ONE = "all records of a subject together were not compared, which needs the table in memory"
 
 
 @dataclass(frozen=True)
@@ -154,6 +157,8 @@ def audit_in_parts(parts: InParts, arrow: pa.Schema, dialect: Dialect | None, as
         [one for one in _models(recipe, required) if is_mergeable(one.key)],
     )
     findings = merged_findings(list(parts.map(look)))
+    if asked.subject is not None:
+        findings[0] = replace(findings[0], note=f"{findings[0].note}; {_ONE_BY_ONE}")
     return Audit(parts.records, recipe.quasi, recipe.confidential, findings[0], tuple(findings))
 
 
@@ -215,7 +220,7 @@ def _audit(
             release = with_values(release, [name])
         except DataError:  # the column has no positions, and the audit reports that
             continue
-    models = _models(recipe, required)
+    models = [*_models(recipe, required), *_of_linked_records(release, recipe, required)]
     if people is not None:
         if asked.subject is None:
             people.refuse_smaller_than(data.num_rows)
@@ -233,6 +238,18 @@ def _models(recipe: Recipe, required: Sequence[Required]) -> list[Required]:
     models += [one for one in of_persons_in(recipe) if not any(other.key == one.key for other in models)]
     models.sort(key=lambda one: one.key != "k_anonymity")  # k-anonymity comes first
     return models
+
+
+def _of_linked_records(release: Release, recipe: Recipe, required: Sequence[Required]) -> list[Required]:
+    """Return the model of sets of combinations if the table shows which of its records belong to one person.
+
+    Without it, k-anonymity of each combination would hide that all records of a person together may be unique.
+    """
+    if not recipe.quasi or release.subjects is None or any(one.key == _SETS for one in required):
+        return []
+    if release.subjects.null_count or len(np.unique(people_of(release).codes)) == release.data.num_rows:
+        return []
+    return [Required(_SETS, registry.load("privacy", _SETS)())]
 
 
 def _weighed(release: Release, recipe: Recipe) -> Release:

@@ -20,6 +20,7 @@ from shoal.flow.evidence.receipt import Receipt
 from shoal.flow.exact_losses import exact_losses
 from shoal.flow.large_tables import LargePair, complete_in, too_large
 from shoal.flow.protect.row_order import kept_rows, lined_up, rows_in
+from shoal.flow.recoding.recode import recode_columns
 from shoal.flow.stages.batch_tables import kinds_of_batches
 from shoal.flow.stages.batches import Batches, batches_of, first_file, read_whole
 from shoal.flow.stages.encode import confidential_columns, encode, weights_in
@@ -36,7 +37,6 @@ from shoal.flow.stages.measure import (
     without_pairs,
 )
 from shoal.flow.stages.read import is_textual, listed, schema_for
-from shoal.flow.stages.recode import recode_columns
 from shoal.flow.stages.three_tables import attacked_tables, rows_outside, shared_records
 from shoal.flow.stages.values import categories, only_rows, people_in, strata_of
 from shoal.locations import Place

@@ -13,8 +13,8 @@ import pytest
 
 import shoal
 from shoal.flow.gate.recoded import check_recoded
+from shoal.flow.recoding.recode import recoded
 from shoal.flow.stages.read import schema_for
-from shoal.flow.stages.recode import recoded
 from shoal.types import Dialect, Release, Table, with_columns
 
 rng = np.random.default_rng(8)

@@ -30,8 +30,8 @@ from shoal.flow.plan.estimate import counted
 from shoal.flow.plan.feasibility import demands, of_demands, unmet
 from shoal.flow.plan.release_traits import covers_originals
 from shoal.flow.protect.files import keep_apart
+from shoal.flow.recoding.recode import recoded
 from shoal.flow.stages.read import open_source, read_table, schema_for
-from shoal.flow.stages.recode import recoded
 from shoal.flow.stages.values import complete_rows, only_rows
 from shoal.locations import Place
 from shoal.recipe.fields import ATTACKERS

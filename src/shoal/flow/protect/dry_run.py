@@ -21,9 +21,9 @@ from shoal.flow.protect.holdout import draw_holdout, refuse_holdout, released_ro
 from shoal.flow.protect.protect import people_for, sink_for
 from shoal.flow.protect.row_order import Kept
 from shoal.flow.protect.time import time_of
+from shoal.flow.recoding.recode import refuse_unknown
 from shoal.flow.stages.batches import open_batches
 from shoal.flow.stages.read import schema_for
-from shoal.flow.stages.recode import refuse_unknown
 from shoal.flow.stages.summary import ColumnSummary, Summary, summarise
 from shoal.flow.stages.write import writes_folder
 from shoal.locations import Place, Url, beside

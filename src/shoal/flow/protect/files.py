@@ -20,8 +20,8 @@ from shoal.flow.evidence.build import Proof, evidence_of
 from shoal.flow.evidence.receipt import Digest, Receipt
 from shoal.flow.plan.declared_output import declared_table
 from shoal.flow.plan.release_traits import chooses_by_key, covers_originals, deals_by_key, refuse_noise
+from shoal.flow.recoding.recode import recoded
 from shoal.flow.stages.read import is_textual, open_source, read_table, schema_for
-from shoal.flow.stages.recode import recoded
 from shoal.locations import Place, Url
 from shoal.parameters import build
 from shoal.recipe.recipe import Recipe

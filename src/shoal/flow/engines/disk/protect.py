@@ -32,9 +32,9 @@ from shoal.flow.gate.attacks import note_on_order
 from shoal.flow.gate.files import Written, audit_files
 from shoal.flow.plan.plan import Plan, make_plan
 from shoal.flow.plan.promise import promise_of
+from shoal.flow.recoding.batches import RecodedReader
 from shoal.flow.stages.batch_tables import BatchReader, schema_of_batches
 from shoal.flow.stages.batches import open_batches
-from shoal.flow.stages.recoded_batches import RecodedReader
 from shoal.flow.stages.row_digests import ColumnDigests
 from shoal.flow.stages.write import part_suffix
 from shoal.io.manifest import Part, write_manifest

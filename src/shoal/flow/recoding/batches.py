@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal.errors import ShoalError
+from shoal.flow.recoding.recode import recode_columns, refuse_unknown
 from shoal.flow.stages.batch_tables import BatchReader, Reading
-from shoal.flow.stages.recode import recode_columns, refuse_unknown
 from shoal.recipe.recipe import Recipe
 from shoal.types import Dialect, Kind, Role, Schema, Table, in_one_piece, with_columns
 from shoal.types.table import PARSED

@@ -18,9 +18,9 @@ import pytest
 import shoal
 from shoal import registry
 from shoal.flow.gate.recoded import check_recoded
-from shoal.flow.stages import recoded_numbers
+from shoal.flow.recoding import numbers as recoded_numbers
+from shoal.flow.recoding.recode import recoded
 from shoal.flow.stages.read import schema_for
-from shoal.flow.stages.recode import recoded
 from shoal.recipe.recodes import recode_of
 from shoal.report.evidence import published
 from shoal.types import Column, Kind, Release, Role, Table

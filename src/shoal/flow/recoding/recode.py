@@ -14,11 +14,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal.errors import SchemaError, ShoalError, raise_all
-from shoal.flow.stages.recoded_categories import grouped
-from shoal.flow.stages.recoded_moments import change_of_moments
-from shoal.flow.stages.recoded_numbers import change_of_number, change_of_numbers
-from shoal.flow.stages.recoded_orders import is_ordered, merged
-from shoal.flow.stages.recoded_text import recoded_cells
+from shoal.flow.recoding.categories import grouped
+from shoal.flow.recoding.moments import change_of_moments
+from shoal.flow.recoding.numbers import change_of_number, change_of_numbers
+from shoal.flow.recoding.orders import is_ordered, merged
+from shoal.flow.recoding.text import recoded_cells
 from shoal.flow.stages.values import as_values
 from shoal.parameters import unknown
 from shoal.recipe.recipe import Recipe

@@ -1,0 +1,1 @@
+"""Recoding of columns as a recipe declares it, before classes are formed."""
