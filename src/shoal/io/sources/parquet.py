@@ -28,8 +28,8 @@ class Parquet(FileSource):
 
     def _table(self, path: Path) -> pa.Table:
         with reading(path):
-            with path.open("rb") as file:
-                table = parquet.ParquetFile(file).read()
+            with pa.OSFile(str(path)) as file:  # a Python file would copy all bytes once more
+                table = parquet.ParquetFile(file, pre_buffer=False, buffer_size=_BUFFER).read()
             table.validate(full=True)
         return table
 

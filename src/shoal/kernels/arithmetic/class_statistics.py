@@ -93,7 +93,8 @@ def class_means(
     >>> class_means(np.array([0.1, 0.1, 0.1, 3.0]), np.array([0, 0, 0, 1])).tolist()
     [0.1, 3.0]
     """
-    exponent = max(int(np.frexp(np.max(np.abs(values)))[1]) - 1000, 0)  # beyond 2¹⁰⁰⁰ sums may overflow: scale first
+    largest = np.maximum(np.max(values), -np.min(values))
+    exponent = max(int(np.frexp(largest)[1]) - 1000, 0)  # beyond 2¹⁰⁰⁰ sums may overflow: scale first
     small = np.ldexp(values, -exponent) if exponent else values
     found = members(small, labels, weights)
     anchors, offsets = np.empty(len(found.starts) - 1), np.empty(len(found.starts) - 1)
