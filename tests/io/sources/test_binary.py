@@ -136,6 +136,13 @@ def test_no_file_and_folder(tmp_path: Path, source: Any) -> None:
         source.read(tmp_path)
 
 
+def test_no_file_and_folder_in_batches(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no such file"):
+        Parquet().open(tmp_path / "none")
+    with pytest.raises(DataError, match="got a folder"):
+        Parquet().open(tmp_path)
+
+
 def test_types_that_parquet_has_not(tmp_path: Path) -> None:
     odd = pa.table({"x": pa.array([(1, 2, 3)], pa.month_day_nano_interval())})
     with pytest.raises(DataError, match="month_day_nano_interval"):

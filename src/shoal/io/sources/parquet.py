@@ -93,6 +93,8 @@ def reading(path: Path) -> Iterator[None]:
     except (pa.ArrowException, UnicodeDecodeError, EOFError):
         raise damaged(path, "Parquet") from None
     except OSError as error:
-        if error.errno is None:  # Arrow's own error, about the contents of the file
-            raise DataError(f"{path.name}: is damaged or truncated. Get a new copy.") from None
-        raise DataError(unreadable(path, error)) from None
+        if error.errno is not None:
+            raise DataError(unreadable(path, error)) from None
+        if path.is_dir():
+            raise DataError(unreadable(path, IsADirectoryError())) from None
+        raise DataError(f"{path.name}: is damaged or truncated. Get a new copy.") from None  # Arrow's own error
