@@ -275,6 +275,10 @@ class TestAttributeBlocks:
         assert grouped.blocking == ("correlated", 2)
         assert "set.group is now called attribute_blocks. Rename it." in grouped.notes
 
+    def test_the_old_name_takes_the_words_too(self) -> None:
+        old, new = (self.made(**{name: "correlated"}, block_size=2) for name in ("blocks", "attribute_blocks"))
+        assert (old, old.blocking, old.fingerprint) == (new, ("correlated", 2), new.fingerprint)
+
     def test_a_method_still_groups_inside_listed_blocks(self) -> None:
         lists = [["a", "b"], ["c", "d"]]
         for name in ("blocks", "attribute_blocks"):
@@ -292,6 +296,9 @@ class TestAttributeBlocks:
     @pytest.mark.parametrize(
         ("more", "sentence"),
         [
+            ({"attribute_blocks": [["a"]]}, "b, c, d are missing. Add them."),
+            ({"attribute_blocks": [["correlat"]]}, "To form blocks by correlation, write correlated or uncorrelated."),
+            ({"blocks": "correlate"}, "a list of lists of column names, 'correlated' or 'uncorrelated'"),
             ({"attribute_blocks": "correlate"}, "a list of lists of column names, 'correlated' or 'uncorrelated'"),
             ({"block_size": 2}, "block_size needs attribute_blocks = correlated or uncorrelated"),
             ({"blocks": [["a"], ["b"], ["c"], ["d"]], "attribute_blocks": "correlated"}, "blocks is the old name of"),

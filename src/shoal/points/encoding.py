@@ -53,7 +53,7 @@ class Encoding(Checked):
 
     scale: Annotated[
         Literal["auto", "standard", "range", "none"],
-        Param("Scale of numbers: deviation 1, range 1, own unit; auto: range beside categories, else deviation."),
+        Param("Scale of numbers: deviation 1, range 1, or own unit; auto: range with nominal columns, else deviation."),
     ] = "auto"
 
     def scale_for(self, attributes: Sequence[Attribute]) -> str:

@@ -126,7 +126,7 @@ class RecipeFields(Settings):
         more="It holds in each confidential column.", see="[t_closeness](models/t_closeness.md)",
     )] = None
     n: Annotated[int | None, Param(
-        "With t: (n,t)-closeness, weaker: to n records around a class", low=1, group=PRIVACY, example="1000",
+        "With t: compare with n records around a class, (n,t)-closeness", low=1, group=PRIVACY, example="1000",
         see="[n_t_closeness](models/n_t_closeness.md)",
     )] = None
     require: Annotated[Table, Param(
@@ -220,18 +220,20 @@ class RecipeFields(Settings):
         example='"merge"', see="[Strata that are too small](guarantees.md#strata-that-are-too-small)",
     )] = "refuse"
     attribute_blocks: Annotated[tuple[Names, ...] | str, Param(
-        "Quasi-identifiers to partition on their own, or correlated", choices=BLOCKINGS,
+        "Blocks of quasi-identifiers; or correlated, or uncorrelated", choices=BLOCKINGS,
         words="a list of lists of column names, 'correlated' or 'uncorrelated'", group=METHOD,
         example='[["age"], ["income"]]', option="--block", metavar=LIST, usual="one block of all",
-        more="`correlated` puts correlated quasi-identifiers into one block: less loss. `uncorrelated` puts those "
-        "into different blocks: more real anonymity k′ over all.", see="[Blocks](blocks.md)",
+        more="Each block is partitioned on its own. `correlated` puts correlated quasi-identifiers into one block: "
+        "less loss. `uncorrelated` puts them into different blocks: more real anonymity k′ over all.",
+        see="[Blocks](blocks.md)",
     )] = ()
     block_size: Annotated[int | None, Param(
         "Largest block formed by correlation, in quasi-identifiers", low=1, group=METHOD, example="2", usual="3",
         see="[Blocks](blocks.md#blocks-by-correlation)",
     )] = None
-    blocks: Annotated[tuple[Names, ...], Param(
-        "Old name of attribute_blocks", words="a list of lists of column names", example='[["age"], ["income"]]',
+    blocks: Annotated[tuple[Names, ...] | str, Param(
+        "Old name of attribute_blocks", choices=BLOCKINGS,
+        words="a list of lists of column names, 'correlated' or 'uncorrelated'", example='[["age"], ["income"]]',
         see="[Blocks](blocks.md)",
     )] = ()
     steer: Annotated[tuple[Mapping[str, Any], ...], Param(

@@ -136,7 +136,7 @@ class Recipe(RecipeFields):
         own = _parameters_of(self.method) if given and not self.searches else ()
         old: dict[str, tuple[str, Any]] = {"refine": ("effort", self.refine)} if self.refine in EFFORTS else {}
         old |= {f"set.{name}": (_OLD[name], rest.pop(name)) for name in given if name not in own}
-        if isinstance(self.blocks, (list, tuple)) and self.blocks:
+        if isinstance(self.blocks, (list, tuple, str)) and self.blocks:
             old["blocks"] = ("attribute_blocks", self.blocks)
         if self._groups(rest):
             old |= {f"set.{name}": (new, rest.pop(name)) for name, new in _OLD_BLOCKS.items() if name in rest}
@@ -161,7 +161,7 @@ class Recipe(RecipeFields):
 
         Inside blocks that are listed, the method groups as before.
         """
-        listed = self.blocks or (self.attribute_blocks and not isinstance(self.attribute_blocks, str))
+        listed = any(found and not isinstance(found, str) for found in (self.blocks, self.attribute_blocks))
         return not listed and given.get("group") in BLOCKINGS and _OLD_BLOCKS.keys() <= _parameters_of(self.method)
 
     @property
@@ -312,7 +312,7 @@ class _Optional(TypedDict, total=False):
     small_strata: str
     attribute_blocks: Sequence[Names] | str
     block_size: int | None
-    blocks: Sequence[Names]
+    blocks: Sequence[Names] | str
     steer: Sequence[Table]
     text: Table
     deadline: float | str | None

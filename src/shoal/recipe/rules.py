@@ -5,7 +5,7 @@ Each field is valid on its own. A rule that reads a refused field ends there.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from shoal import registry
@@ -105,12 +105,22 @@ def _together(recipe: Recipe) -> Iterator[str]:
         )
 
 
+def _missing(names: Sequence[str]) -> str:
+    verb, them = ("is", "it") if len(names) == 1 else ("are", "them")
+    return f"{listing(names)} {verb} missing. Add {them}."
+
+
+def _odd(names: Sequence[str]) -> str:
+    verb, them = ("is not one", "it") if len(names) == 1 else ("are not", "them")
+    return f"{listing(names)} {verb}. Remove {them}."
+
+
 def _households(recipe: Recipe) -> Iterator[str]:
     level = recipe.household_level
     if level and recipe.together is None:
         yield "household_level needs together, got none. Name the column of households there."
     if extra := [name for name in level if name not in recipe.quasi]:
-        yield f"household_level must hold quasi-identifiers only; {listing(extra)} is not one. Remove it."
+        yield f"household_level must hold quasi-identifiers only; {_odd(extra)}"
     if any(0 < len(set(block) & set(level)) < len(block) for block in recipe.listed_blocks):
         yield "a block must hold attributes of households or of records; one holds both. Separate them."
 
@@ -133,9 +143,10 @@ def _blocks(recipe: Recipe) -> Iterator[str]:
     if not all(recipe.listed_blocks):
         yield "a block must hold at least one quasi-identifier; one is empty. Remove it."
     if lacking := [name for name in recipe.quasi if name not in inside]:
-        yield f"attribute_blocks must hold every quasi-identifier; {listing(lacking)} is missing. Add it."
+        yield f"attribute_blocks must hold every quasi-identifier; {_missing(lacking)}"
     if extra := [name for name in inside if name not in recipe.quasi]:
-        yield f"attribute_blocks must hold quasi-identifiers only; {listing(extra)} is not one. Remove it."
+        words = "" if len(inside) > 1 else " To form blocks by correlation, write correlated or uncorrelated."
+        yield f"attribute_blocks must hold quasi-identifiers only; {_odd(extra)}{words}"
 
 
 def _coordinates(recipe: Recipe) -> Iterator[str]:
@@ -146,7 +157,7 @@ def _coordinates(recipe: Recipe) -> Iterator[str]:
     if any(len(pair) != 2 for pair in recipe.coordinates) or len(set(inside)) < len(inside):
         yield "coordinates must hold pairs of a latitude and a longitude, each column once. Correct the pairs."
     if extra := [name for name in inside if name not in recipe.quasi]:
-        yield f"coordinates must hold quasi-identifiers only; {listing(extra)} is not one. Remove it."
+        yield f"coordinates must hold quasi-identifiers only; {_odd(extra)}"
     apart = [*recipe.listed_blocks, recipe.household_level]
     if any(0 < len(set(pair) & set(block)) < len(pair) for pair in recipe.coordinates for block in apart):
         yield "the coordinates of a place must be in the same block; one block holds only one of them. Add the other."
@@ -196,11 +207,11 @@ def _noise(recipe: Recipe) -> Iterator[str]:
 
 def _noisy_columns(recipe: Recipe) -> Iterator[str]:
     if isinstance(epsilon := recipe.epsilon, dict) and (lacking := [q for q in recipe.quasi if q not in epsilon]):
-        yield f"epsilon must name every quasi-identifier; {listing(lacking)} is missing. Add it."
+        yield f"epsilon must name every quasi-identifier; {_missing(lacking)}"
     for field in ("epsilon", "bounds"):
         named = getattr(recipe, field)
         if isinstance(named, dict) and (extra := [name for name in named if name not in recipe.quasi]):
-            yield f"{field} must name quasi-identifiers only; {listing(extra)} is not one. Remove it."
+            yield f"{field} must name quasi-identifiers only; {_odd(extra)}"
 
 
 def _digits(recipe: Recipe) -> Iterator[str]:

@@ -233,8 +233,8 @@ class Attacker:
     share
         The largest share of an atom's records that one person or group holds; None: everyone has one record.
     counted
-        Whom k counts, and whose share it is: ``person`` or ``group``; ``pseudonym``, if whole people with all their
-        records are exchanged.
+        What k counts and the share refers to: ``person`` or ``group``; ``pseudonym``, if whole people with all
+        their records are exchanged.
     replays
         Number of exchanged inputs that gave equal classes; 0: the method's promise is relied on.
     row
