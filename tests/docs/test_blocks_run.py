@@ -70,6 +70,15 @@ def check(name: str, folder: Path, skipped: tuple[str, ...] = ()) -> None:
     assert not difference, f"run `python docs/outputs.py {name}` and look at the difference\n{difference}"
 
 
+def test_figures_in_the_text_are_printed() -> None:
+    page = PAGES["docs/adult.md"].read_text(encoding="utf-8")
+    printed = "".join(re.findall(r"^```console$.*?^```$", page, re.M | re.S))
+    text = re.sub(r"^```.*?^```$", "", page, flags=re.M | re.S)
+    figures = set(re.findall(r"\d+(?:,\d{3})+|\d+\.\d+(?= %)", text))
+    assert len(figures) > 10
+    assert {one for one in figures if one not in printed} == set()
+
+
 class TestTheReader:
     """What runs the pages fails where it must."""
 
