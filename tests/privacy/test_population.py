@@ -158,7 +158,7 @@ def test_more_released_than_people_fails_at_any_level() -> None:
     assert "1 combination has more released than population records" in found.note
 
 
-#: A register of twelve people, six of whom are in the table; what is released of them, and figures counted by hand.
+#: A register of twelve people, the six of them who are in the table, their release, and figures counted by hand.
 REGISTER = pa.table({"age": [20, 21, 22, 23, 40, 41, 42, 43, 60, 61, 62, 63], "town": list("aaaabbbbaabb")})
 SAMPLE = pa.table({"age": [20, 22, 41, 43, 60, 61], "town": list("aabbaa")})
 RELEASED = pa.table({"age": [21, 21, 42, 42, 60.5, 60.5], "town": list("aabbaa")})

@@ -80,7 +80,7 @@ def test_an_empty_open_cell_is_not_drawn() -> None:
     assert found is not None
     assert found.before is not None
     assert found.places[0][0] == 0
-    assert found.before[0] > 0  # nobody travels for less than 0 minutes
+    assert found.before[0] > 0  # no one travels for less than 0 minutes
     assert found.ticks[0] == (0.0, "0")
     assert sum(found.before) == pytest.approx(1)
 

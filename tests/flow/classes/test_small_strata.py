@@ -122,10 +122,10 @@ def test_text_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("package", ["spss", "stata"])
-def test_codes_with_labels_leave_as_a_new_code(package: str, tmp_path: Path) -> None:
+def test_codes_with_labels_are_released_as_a_new_code(package: str, tmp_path: Path) -> None:
     codes = np.array([" abcde".index(r) for r in FRAME["region"].to_pylist()], float)
     labels = tuple((float(at), name) for at, name in enumerate(["north", "south", "east", "west"], 1))
-    variable = Variable(package, labels=(*labels, (6.0, "nobody")), missing=((7.0, 8.0),), measure="nominal")
+    variable = Variable(package, labels=(*labels, (6.0, "no one")), missing=((7.0, 8.0),), measure="nominal")
     table = FRAME.set_column(3, variable.onto(pa.field("region", pa.float64())), pa.array(codes))
     left = shoal.protect(table, RECIPE).data
     assert left["region"].to_pylist() == [9.0 if c in (2, 3, 4) else c for c in codes]
