@@ -133,3 +133,10 @@ def test_no_level_of_the_navigation_has_more_than_twelve_entries() -> None:
             yield from sizes(value)
 
     assert max(sizes(navigation())) <= 12
+
+
+def test_links_lead_to_files_so_that_pages_can_be_read_in_the_repository() -> None:
+    for path in (*HOME.glob("*.md"), *DOCS.rglob("*.md")):
+        text = re.sub(r"^```.*?^```$", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+        links = {link for link in re.findall(r"\]\(([^)#\s]+)", text) if "://" not in link}
+        assert not {link for link in links if not (path.parent / link).exists()}, path
