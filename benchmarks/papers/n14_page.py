@@ -36,7 +36,7 @@ class Judged(NamedTuple):
 
     il_sse: float  #: in percent
     smallest: int  #: records in the smallest class over all nine attributes
-    alone: float  #: records in percent that share three attributes with no other, the mean over all 84 sets of three
+    unique: float  #: records in percent that are unique in three attributes, the mean over all 84 sets of three
     dld: float  #: in percent
     score: float  #: of the paper, the lower the better
 
@@ -55,12 +55,12 @@ def judged(table: str, blocks: str, method: str, k: int, folder: Path) -> Judged
     original, Y = n14.data(table, folder), protected(table, blocks, method, k, folder)
     names = original.column_names
     found = shoal.compare(original, pa.table(dict(zip(names, Y.T, strict=True))), names, measures=["il_sse", "score"])
-    alone = []
+    unique = []
     for known in combinations(range(len(names)), 3):
         counts = np.unique(Y[:, known], axis=0, return_counts=True)[1]
-        alone.append(100 * (counts == 1).sum() / len(Y))
+        unique.append(100 * (counts == 1).sum() / len(Y))
     smallest = np.unique(Y, axis=0, return_counts=True)[1].min()
-    return Judged(found["il_sse"], int(smallest), float(np.mean(alone)), found["dld"], found["score"])
+    return Judged(found["il_sse"], int(smallest), float(np.mean(unique)), found["dld"], found["score"])
 
 
 def printed_and_ours(folder: Path) -> Iterator[str]:
@@ -80,13 +80,13 @@ def compared(folder: Path) -> Iterator[str]:
             for k in sizes:
                 found = judged(table, blocks, method, k, folder)
                 name = NAMES[method] if method == "mic1d" else f"{NAMES[method]}, {blocks}"
-                loss, risk = f"{found.il_sse:.2f}", f"{found.smallest} | {found.alone:.1f} | {found.dld:.2f}"
+                loss, risk = f"{found.il_sse:.2f}", f"{found.smallest} | {found.unique:.1f} | {found.dld:.2f}"
                 file = "Water" if table == "5" else "Census"
                 yield f"| {file} | {name} | {k:,} | {loss} | {risk} | {found.score:.2f} |"
 
 
 def main(folder: Path) -> None:
     """Print the losses and risks."""
-    print("\nLosses and risks: file, method and blocks, k, il_sse, smallest class, records alone, DLD, score")
+    print("\nLosses and risks: file, method and blocks, k, il_sse, smallest class, unique records, DLD, score")
     for row in compared(folder):
         print(row, flush=True)

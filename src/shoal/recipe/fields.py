@@ -152,8 +152,8 @@ class RecipeFields(Settings):
     effort: Annotated[str | None, Param(
         "Time to spend on a lower loss: fast, default or best", choices=EFFORTS, short=((None, UNSET),), group=METHOD,
         example='"best"', usual="default for auto", see="[Effort](effort.md)",
-        more="It sets how long methods that search, such as `auto`, do so. Classes of another method are refined only "
-        "if it is given.",
+        more="It sets how long methods that search, such as `auto`, keep searching. Classes of another method are "
+        "refined only if it is given.",
     )] = UNSET
     deadline: Annotated[float | str | None, Param(
         "Stop searching after this time, e.g. 60s or 5min", words="a number of seconds > 0, or a time such as 60s, "
