@@ -68,7 +68,9 @@ def test_what_is_required_and_strict(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert said["promised"] == [
         {"model": "k_anonymity", "short": "k", "levels": [3], "over": ["age", "income"], "of": None}
     ]
-    assert run("verify", "safe.json", "safe.csv", "--require", "k=4").code == 4
+    ran = run("verify", "safe.json", "safe.csv", "--require", "k=4")
+    assert ran.code == 4
+    assert "claims does not hold." in ran.out
     assert run("verify", "safe.json", "safe.csv", "--require", "").code == 2
     options = ["--quasi", "age,income", "--identifier", "name", "--k", "3", "--method", "individual_ranking"]
     assert run("protect", "people.csv", "-o", "each.csv", *options, "--evidence", "each.json").code == 0

@@ -434,7 +434,8 @@ def print_verification(found: Verification) -> None:
         names = "; ".join(check.claim for check in found.unverified)
         typer.echo(f"{found.output}: everything that can be checked holds, but not everything is verified: {names}.")
     else:
-        typer.echo(f"{found.output}: {len(found.failed)} of {len(found.checks)} claims do not hold.{unchecked}")
+        verb = "does" if len(found.failed) == 1 else "do"
+        typer.echo(f"{found.output}: {len(found.failed)} of {len(found.checks)} claims {verb} not hold.{unchecked}")
 
 
 class Bar:
