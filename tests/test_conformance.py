@@ -15,9 +15,10 @@ import pytest
 
 import shoal
 from shoal import registry
+from shoal.flow.classes.improve import Improved
 from shoal.flow.stages.encode import confidential_arrays
 from shoal.parameters import build, declarations
-from shoal.types import Points
+from shoal.types import Coded, Points
 
 METHODS = registry.keys("partition")
 K = 3
@@ -440,13 +441,33 @@ MIXED = {
 KINDS = {kind: [kind] for kind in ("numbers", "ordinal", "nominal", "taxonomy", "dates")} | {"mixed": list(mixed())[:5]}
 
 
+def reading_only(partition: Any) -> Any:
+    """Wrap a method's `partition` in a check that it leaves the points as they are."""
+
+    def checked(self: Any, points: Points, rng: np.random.Generator) -> shoal.Partition:
+        before = cells_of(points)
+        found = partition(self, points, rng)
+        assert cells_of(points) == before
+        return found
+
+    def cells_of(points: Points) -> list[bytes]:
+        x = points.x
+        return [one.tobytes() for one in ((x.numbers, x.codes) if isinstance(x, Coded) else (x,))]
+
+    return checked
+
+
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("kind", KINDS)
 class TestOnEveryKind:
     @pytest.mark.parametrize("policy", ["category", "exclude", "fill"])
-    def test_k_is_kept_and_the_input_too_whatever_is_missing(self, method: str, kind: str, policy: str) -> None:
+    def test_k_is_kept_and_the_input_too_whatever_is_missing(
+        self, method: str, kind: str, policy: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         import pyarrow as pa
 
+        for cls in (registry.load("partition", method), Improved):
+            monkeypatch.setattr(cls, "partition", reading_only(cls.partition))
         frame, before = pa.table(mixed()), pa.table(mixed())
         quasi = KINDS[kind]
         recipe = {"quasi": quasi, "k": K, "method": method, "when_missing": policy}

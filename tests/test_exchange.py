@@ -44,7 +44,8 @@ def published(case: Any, table: pa.Table, folder: Path) -> tuple[Any, dict[str, 
         found = {"first table, sorted": made["as_rows"](done.data), "second table": made["as_bytes"](done.confidential)}
     else:
         found = {"data": made["as_bytes"](done.data), "evidence": (folder / "evidence.json").read_bytes()}
-    return done, found
+    said = (done.audit.to_dict(), done.audit.sentences, done.audit.warnings, done.impact, done.notes, done.suppressed)
+    return done, {**found, "said": repr(said).encode()}
 
 
 def may_differ(case: Any, done: Any) -> bool:
@@ -266,3 +267,19 @@ def test_the_external_report_of_several_blocks_looks_at_each_attribute_by_itself
             shoal.protect(other, case.recipe).report(tmp_path / "r.html", "external", force=True)
         pages.append((tmp_path / "r.html").read_bytes())
     assert len(set(pages)) == 1
+
+
+def test_combinations_of_swapped_cells_are_counted_without_regard_to_subjects(tmp_path: Path) -> None:
+    compared = 0
+    for seed in range(3):
+        case = Case("auto", "swap", "integers", "subjects", n=40, seed=seed, more={"strata": ["zone"]})
+        rng, table = np.random.default_rng(seed), made["table_of"](case)
+        table = table.append_column("zone", pa.array(np.arange(40) % 4))
+        for name, values in zip("abc", (rng.integers(0, 4, 40), np.zeros(40), np.zeros(40)), strict=True):
+            table = table.set_column(table.schema.get_field_index(name), name, pa.array(values))
+        done, before = published(case, table, tmp_path)
+        for _ in range(3):
+            other = made["permuted"](table, made["moved"](case, ("a", "b", "c")), done.partition.labels, rng)
+            assert published(case, other, tmp_path)[1] == before, case
+            compared += 1
+    assert compared == 9

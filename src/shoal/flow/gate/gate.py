@@ -262,8 +262,8 @@ def _overall(
     release: Release, seen: Release, promise: Promise, of_first_block: Finding
 ) -> tuple[Finding, list[Finding]]:
     """Return the finding of k over all quasi-identifiers, and the findings made for it."""
-    if not promise.visible_classes:
-        found = unpromised(release, promise.quasi, "combinations are counted as released")
+    if not promise.visible_classes:  # in records: cells and subjects of a row belong to different people
+        found = unpromised(replace(release, subjects=None), promise.quasi, "combinations are counted as released")
         return found, [found]
     if promise.nested and len(promise.blocks) == 2:  # classes of records lie within those of their groups
         whole = replace(promise, blocks=(replace(promise.blocks[0], attributes=promise.quasi),))

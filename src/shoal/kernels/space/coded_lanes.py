@@ -215,7 +215,7 @@ def coded_rows(points: np.ndarray | Coded) -> CodedRows | None:
     g = points.layout
     tally, squares = np.zeros(int(g.at[-1]), np.int64), np.zeros(len(g.times), np.int64)
     _count_all(points.codes, g, tally, squares)
-    return CodedRows(np.ascontiguousarray(points.codes.T), tally, squares, g, aim_for(points))
+    return CodedRows(points.codes.T.copy(), tally, squares, g, aim_for(points))  # codes are moved in place
 
 
 @part
