@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from shoal import registry
 from shoal.errors import listing
+from shoal.recipe.attacker import several_blocks
 from shoal.recipe.fields import NOISE
 from shoal.recipe.requirements import by_replay, misplaced, of_confidential, of_persons, of_population, resolve
 from shoal.recipe.settings import Rule
@@ -171,6 +172,15 @@ def _coordinates(recipe: Recipe) -> Iterator[str]:
         yield "coordinates cannot be used with epsilon, because noise is added to each column. Leave out one of them."
 
 
+def _suppressed(recipe: Recipe) -> Iterator[str]:
+    """Refuse to choose people by all their quasi-identifiers where classes hide which blocks of these are theirs."""
+    if recipe.suppress and several_blocks(recipe):
+        yield (
+            "suppress needs one block of quasi-identifiers, got several: who is dropped would tell how values of "
+            "different blocks belong together. Leave out one of them."
+        )
+
+
 def _required(recipe: Recipe) -> Iterator[str]:
     required = resolve("Recipe", recipe.require)
     for one in required:
@@ -281,4 +291,5 @@ def _changed(recipe: Recipe, role: Role) -> str:
 RULES: tuple[Rule, ...] = (
     some_quasi, weighted_quasi, rounded, _roles, _closeness, _counted, _pseudonyms, _together, _households, _strata,
     _blocks, _coordinates, _required, _repeated, _noise, _noisy_columns, _digits, _reviewed, _recoded,
+    _suppressed,
 )  # fmt: skip

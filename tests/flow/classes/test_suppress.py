@@ -272,5 +272,14 @@ def test_what_cannot_be_suppressed_is_refused(tmp_path: Path) -> None:
     with pytest.raises(shoal.ParameterError, match="Disk engine: suppress is not supported"):
         shoal.protect(tmp_path / "in.csv", {**RECIPE, "suppress": 0.01}, output=tmp_path / "out.csv", engine="disk")
     assert not (tmp_path / "out.csv").exists()
+    several: list[dict[str, Any]] = [
+        {"attribute_blocks": [["age"], ["pay"]]},
+        {"attribute_blocks": "correlated"},
+        {"method": "individual_ranking"},
+        {"together": "house", "household_level": ["pay"]},
+    ]
+    for blocks in several:
+        with pytest.raises(shoal.ParameterError, match="suppress needs one block of quasi-identifiers"):
+            shoal.Recipe(**{**RECIPE, **blocks, "suppress": 0.01})
     with pytest.raises(shoal.ParameterError, match=r"suppress must be a number ≥ 0 and ≤ 0\.5"):
         shoal.Recipe(quasi=["age"], suppress=0.6)
