@@ -178,6 +178,28 @@ def test_rounded_means_and_groups_of_classes_pass(categories: str) -> None:
     assert done.audit.holds
 
 
+UNEVEN = {"care": {"ward": {"day": ["nurse"], "night": ["orderly"]}, "home": ["carer"]}, "food": ["cook", "baker"]}
+
+
+@pytest.mark.parametrize("level", [1, 2, 3])
+@pytest.mark.parametrize("exactly", [True, False])
+def test_groups_of_another_level_are_refused(level: int, exactly: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = pa.array(["nurse", "orderly", "carer", "cook", "baker"] * 3)
+    declared = {"taxonomies": {"x": UNEVEN}}
+    table = recoded_table(names, {"level": level}, **declared)
+    release = Release(table.data, table.schema, None)
+    check_recoded(release, {"x": {"level": level}}, table, as_written=exactly)
+    for other in {1, 2, 3} - {level}:
+        if exactly or other > level:  # of classes, groups above are released as well
+            with pytest.raises(shoal.GuaranteeError):
+                check_recoded(release, {"x": {"level": other}}, table, as_written=exactly)
+    alone = "shoal.flow.recoding.categories.groups_at"
+    monkeypatch.setattr(alone, lambda column, tree, _: {name: (*path, name) for name, path in tree.paths.items()})
+    wrong = recoded_table(names, {"level": level}, **declared)  # every value stays, and the taxonomy with it
+    with pytest.raises(shoal.GuaranteeError):
+        check_recoded(Release(wrong.data, wrong.schema, None), {"x": {"level": level}}, wrong, as_written=exactly)
+
+
 LARGE = {  # limits that no float of the column's type equals
     "double": (pa.float64(), 2**53 + 3),
     "int64": (pa.int64(), 2**60 + 7),

@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
-from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +13,7 @@ import pyarrow as pa
 
 from shoal.errors import GuaranteeError
 from shoal.flow.stages.values import as_values
-from shoal.privacy.counting.recoded_values import ends_of, exact, left_of, only_middles, within
+from shoal.privacy.counting.recoded_values import ends_of, exact, groups_at, left_of, only_middles, within
 from shoal.schema.cells import is_text, tidy, with_point
 from shoal.schema.roles import without_user_missing
 from shoal.types import Dialect, Kind, Release, Role, Table, called
@@ -48,7 +47,7 @@ def check_recoded(
     recode
         The recodings of the recipe, by column.
     table
-        The recoded table, whose categories are the leaves of their taxonomies; and the table before, for its types.
+        The recoded table, and the table before, for its types, orders and taxonomies.
     as_written
         Whether quasi-identifiers are released as cells of records. Aggregates of numbers and dates must only lie within
         the limits.
@@ -96,7 +95,7 @@ def _fits(found: Table, before: Table, name: str, how: Mapping[str, Any], strict
     exactly = strict.exactly
     column = found.schema[name]
     if column.kind is Kind.NOMINAL:
-        return _in_groups(found, name, exactly=exactly)
+        return _in_groups(found, before, name, how, exactly=exactly)
     if order := _order(before, name):
         return {called(one) for one in _distinct(found, name)} <= left_of(order, how)
     if strict.noisy and not exactly:
@@ -143,13 +142,14 @@ def _unit(kind: Kind, stored: pa.DataType) -> Fraction | None:
     return Fraction(1, 10**stored.scale) if pa.types.is_decimal(stored) else None
 
 
-def _in_groups(table: Table, name: str, *, exactly: bool) -> bool:
-    """Tell whether every category is a leaf of the taxonomy that is left after recoding; of classes also a group."""
-    tree = table.schema[name].taxonomy
-    if tree is None:
+def _in_groups(found: Table, before: Table, name: str, how: Mapping[str, Any], *, exactly: bool) -> bool:
+    """Tell whether every category is a group or value that the level leaves; of classes also a group above these."""
+    tree = before.schema[name].taxonomy
+    if tree is None or "level" not in how:
         return False
-    known = set(tree.paths) if exactly else {*tree.paths, _ROOT, *chain.from_iterable(tree.paths.values())}
-    return all(called(one) in known for one in _distinct(table, name))
+    left, above = groups_at(tree.paths, how["level"])
+    known = left if exactly else {*left, *above, _ROOT}
+    return all(called(one) in known for one in _distinct(found, name))
 
 
 def _order(before: Table, name: str) -> list[str]:

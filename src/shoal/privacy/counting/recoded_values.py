@@ -138,6 +138,25 @@ def left_of(order: Sequence[str], how: Mapping[str, Any]) -> set[str]:
     return set(order[first:after]) - replaced
 
 
+def groups_at(paths: Mapping[str, Sequence[str]], level: int) -> tuple[set[str], set[str]]:
+    """Return the groups and values that a level of a taxonomy leaves, and the groups above these.
+
+    `paths` has for each value the groups that it is in, from the root down.
+
+    >>> left, above = groups_at({"nurse": ("care", "ward"), "cook": ("food",)}, 1)
+    >>> sorted(left), sorted(above)
+    (['food', 'ward'], ['care'])
+    """
+    deepest: dict[tuple[str, ...], int] = {}
+    for path in paths.values():
+        for depth in range(1, len(path) + 1):
+            group = tuple(path[:depth])
+            deepest[group] = max(deepest.get(group, 0), len(path) + 1)
+    low = {group for group, most in deepest.items() if most - len(group) <= level}
+    values = {value for value, path in paths.items() if tuple(path) not in low}
+    return values | {group[-1] for group in low if group[:-1] not in low}, {one[-1] for one in deepest.keys() - low}
+
+
 def ends_of(how: Mapping[str, Any], per_second: Fraction | None) -> tuple[Fraction | None, ...]:
     """Return the lower and upper limit, and the values in place of those below and above; None: not declared."""
     breaks = how.get("breaks", ())
