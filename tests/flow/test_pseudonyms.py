@@ -255,6 +255,7 @@ def test_the_gate_refuses_pseudonyms_that_are_not_the_people() -> None:
         "no pseudonym": changed([None, *names[1:]]),
         "one for each person": changed(["p0", *names[1:]]),
         "identifier of a person": changed(table_of().column("pid").to_pylist()),
+        "not random names": changed([f"0{one}" for one in table_of().column("pid").to_pylist()]),
     }
     for said, wrong in cases.items():
         with pytest.raises(shoal.GuaranteeError, match=said):

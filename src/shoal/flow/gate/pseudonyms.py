@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -10,6 +11,8 @@ from numpy.typing import NDArray
 from shoal.errors import GuaranteeError
 from shoal.flow.plan.promise import Promise
 from shoal.types import Attacker, Finding, Release
+
+_RANDOM = re.compile(r"p[0-9a-f]{16}")  # another spelling of an identifier, such as 12.0 for 12, is none
 
 
 def audit_pseudonyms(release: Release, promise: Promise) -> list[Finding]:
@@ -40,7 +43,7 @@ def visible_in(promise: Promise) -> list[tuple[str, ...]]:
 
 
 def refuse_wrong_pseudonyms(release: Release, name: str) -> None:
-    """Refuse pseudonyms that are missing, that are not one for each person, or that equal an original identifier."""
+    """Refuse pseudonyms that are missing, not one for each person, equal to an identifier, or no random names."""
     from shoal.privacy.counting.classes import comparable, people_of
 
     if name not in release.data.column_names:
@@ -56,6 +59,8 @@ def refuse_wrong_pseudonyms(release: Release, name: str) -> None:
     subjects = comparable("subject", release.subjects).unique().to_pylist()
     if {str(one) for one in subjects} & {str(one) for one in column.unique().to_pylist()}:
         raise GuaranteeError(f"A pseudonym in {name!r} is the identifier of a person. Nothing was written.")
+    if not all(_RANDOM.fullmatch(str(one)) for one in release.data.column(name).unique().to_pylist()):
+        raise GuaranteeError(f"Some pseudonyms in {name!r} are not random names. Nothing was written.")
 
 
 def people_attacker(release: Release, k: int, atoms: NDArray[np.int64], weak: Attacker) -> Attacker:
