@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 
 import shoal
 from shoal.flow.gate.suppressed import check_suppressed
-from shoal.flow.protect import row_order
+from shoal.flow.protect import anonymise, row_order
 from shoal.flow.stages.read import schema_for
 from shoal.types import Table
 
@@ -64,7 +65,8 @@ def check(rows: list[int], suppressed: int, held: list[int] | None = None, **mor
     ages = pa.array([None, None, *FRAME.column("age").to_pylist()[2:]])
     data = FRAME.set_column(1, "age", ages)
     table = Table(data, schema_for(data, recipe, None))
-    check_suppressed(table, recipe, np.array(rows), suppressed, None if held is None else np.array(held))
+    outside = None if held is None else np.array(held)
+    check_suppressed(table, recipe, np.array(rows), suppressed, outside, written=len(rows))
 
 
 def test_incomplete_and_held_out_records_do_not_count() -> None:
@@ -92,6 +94,21 @@ def test_a_share_is_the_decimal_number_that_was_declared() -> None:
     for share in range(1, 50):
         recipe = shoal.Recipe(**{**RECIPE, "identifier": ["pid"], "suppress": share / 100})
         table = Table(data, schema_for(data, recipe, None))
-        check_suppressed(table, recipe, np.arange(share, 100), share)
+        check_suppressed(table, recipe, np.arange(share, 100), share, written=100 - share)
         with pytest.raises(shoal.GuaranteeError):
-            check_suppressed(table, recipe, np.arange(share + 1, 100), share + 1)
+            check_suppressed(table, recipe, np.arange(share + 1, 100), share + 1, written=99 - share)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_a_release_with_a_row_too_many_is_refused(suffix: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    released = anonymise._released
+
+    def with_another(made: Any, weights: Any) -> Any:
+        found, left = released(made, weights)
+        return replace(found, data=pa.concat_tables([found.data, found.data.slice(0, 1)])), left
+
+    monkeypatch.setattr(anonymise, "_released", with_another)
+    shoal.write_table(FRAME, tmp_path / f"in.{suffix}")
+    with pytest.raises(shoal.GuaranteeError, match="more or fewer rows"):
+        shoal.protect(tmp_path / f"in.{suffix}", {**RECIPE, "identifier": ["pid"]}, output=tmp_path / f"out.{suffix}")
+    assert not (tmp_path / f"out.{suffix}").exists()

@@ -15,7 +15,13 @@ from shoal.types import Release, Role, Table
 
 
 def check_suppressed(
-    table: Table, recipe: Recipe, rows: NDArray[np.int64] | None, suppressed: int, held: NDArray[np.int64] | None = None
+    table: Table,
+    recipe: Recipe,
+    rows: NDArray[np.int64] | None,
+    suppressed: int,
+    held: NDArray[np.int64] | None = None,
+    *,
+    written: int,
 ) -> None:
     """Refuse a release that lacks other records than its recipe and its count of suppressed ones say.
 
@@ -31,12 +37,16 @@ def check_suppressed(
         The number of records that the run states as suppressed.
     held
         The rows that are left out as a control; None: none.
+    written
+        The number of rows of the release as it was read back.
 
     Raises
     ------
     GuaranteeError
-        If the count is wrong, there are more than the share, or a person is released in part.
+        If a count is wrong, there are more than the share, or a person is released in part.
     """
+    if written != (len(table) if rows is None else len(rows)):
+        raise GuaranteeError("The release has more or fewer rows than it must have. Nothing was written.")
     released = np.ones(len(table), np.bool_)
     if rows is not None:
         released[:] = False

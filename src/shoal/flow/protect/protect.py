@@ -115,7 +115,7 @@ def protect_frame(
         leaving = replace(leaving, apart=replace(release.apart, data=FrameSource().read(second)[0]))
     seen = with_people(leaving, people, recipe)
     audit = gate(seen, promise_of(recipe, run.partition))
-    check_suppressed(records, recipe, order.rows, kept.suppressed, None if held is None else held.rows)
+    _check_rows(leaving, records, recipe, order, kept.suppressed, held)
     _check_recoded(leaving, plan, table)
     about = check_metadata(data.schema, leaving, keep=keep_metadata, whole=whole_lists(recipe, table))
     attempts = attack_release(table, leaving, recipe.to_dict(), keep_metadata=keep_metadata)
@@ -233,6 +233,13 @@ def _as_frames(frame: Any, release: Release, table: Table, recipe: Recipe) -> tu
     return first, FrameSink().in_order(second, apart.data.column_names)
 
 
+def _check_rows(
+    leaving: Release, table: Table, recipe: Recipe, order: RowOrder, suppressed: int, held: Held | None
+) -> None:
+    outside = None if held is None else held.rows
+    check_suppressed(table, recipe, order.rows, suppressed, outside, written=leaving.data.num_rows)
+
+
 def _check_recoded(leaving: Release, plan: Plan, table: Table) -> None:
     recipe = plan.recipe
     check_recoded(
@@ -323,7 +330,7 @@ def protect_file(
         leaving = _read_back(release, hidden)
         seen = with_people(leaving, people, recipe)
         audit = gate(seen, promise_of(recipe, run.partition))
-        check_suppressed(whole, recipe, order.rows, kept.suppressed, None if held is None else held.rows)
+        _check_rows(leaving, whole, recipe, order, kept.suppressed, held)
         _check_recoded(leaving, plan, table)
         about = check_metadata(whole.as_read.data.schema, leaving, hidden, keep=keep_metadata, whole=lists)
         attempts = attack_release(table, leaving, recipe.to_dict(), notes_in(hidden), keep_metadata=keep_metadata)
