@@ -422,6 +422,17 @@ def test_characters_do_not_tell_which_values_were_there_before(tmp_path: Path) -
     assert {row[2] for row in rows} == {"2.5"}
 
 
+@pytest.mark.parametrize("how", [{"groups": {"M": ["S", "M"]}}, {"bottom": "M"}], ids=str)
+def test_blanks_do_not_tell_which_categories_were_there_before(how: dict[str, Any], tmp_path: Path) -> None:
+    sizes = ["S", " M", "M ", "M", " S", " L", "L", "S"]
+    (tmp_path / "in.csv").write_text("age,size\n" + "".join(f"{age},{size}\n" for age, size in enumerate(sizes)))
+    recipe = shoal.Recipe(
+        quasi=["age"], k=2, recode={"size": how}, orders={"size": ["S", "M", "L"]}, kinds={"size": "ordinal"}
+    )
+    done = shoal.protect(tmp_path / "in.csv", recipe.override(row_order="keep"), output=tmp_path / "out.csv")
+    assert done.data["size"].to_pylist() == ["M", "M", "M", "M", "M", " L", "L", "M"]
+
+
 def test_a_column_of_integers_keeps_all_digits(tmp_path: Path) -> None:
     numbers = [2**53 + 1 + i for i in range(12)]
     (tmp_path / "in.csv").write_text("age,x\n" + "".join(f"{i},{one}\n" for i, one in enumerate(numbers)))

@@ -26,7 +26,9 @@ def merged(table: Table, column: Column, how: Recode) -> pa.ChunkedArray:
     coded = in_one_piece(values)
     names = [called(one) for one in coded.dictionary.to_pylist()]
     after = categories_after(column.name, names, how)
-    changed = pa.array([None if one == name else one for name, one in zip(names, after, strict=True)], pa.string())
+    pairs = list(zip(names, after, strict=True))
+    into = {one for name, one in pairs if one != name}  # rewritten everywhere, or blanks would tell what was there
+    changed = pa.array([None if one == name and one not in into else one for name, one in pairs], pa.string())
     fresh, cells = pa.chunked_array([changed.take(coded.indices)]), table.data.column(column.name)
     if not pa.types.is_dictionary(cells.type):
         return pc.coalesce(fresh.cast(cells.type), cells)  # other cells, codes included, stay as they are
