@@ -256,3 +256,21 @@ def test_missing_values_in_any_table() -> None:
             set={"attacks": 100}, synthetic=True,
         )  # fmt: skip
         assert not any(math.isnan(found[name]) for name in RISKS), places
+
+
+@pytest.mark.parametrize("ill", [pa.nulls(500, pa.string()), pa.array(["unknown"] * 500)])
+def test_a_control_without_released_values_shows_no_excess(ill: pa.Array) -> None:
+    """Every guess about it is wrong, so that all guesses about members would look like excess."""
+    found = read(MEMBERS, CONTROL.set_column(4, "ill", ill)).reading("inference")
+    assert math.isnan(found.value)
+    assert "No control record has a released value of column 'ill'" in found.note
+
+
+def test_a_number_that_the_control_lacks_is_no_excess() -> None:
+    pay = [one.append_column("pay", one.column("age")) for one in (MEMBERS, CONTROL)]
+    control = pay[1].set_column(5, "pay", pa.nulls(500, pa.float64()))
+    found = shoal.compare(
+        pay[0], pay[0], KNOWN, confidential=["pay", "ill"], measures=["inference"], control=control
+    ).reading("inference")
+    assert not any(part.startswith("pay: ") for part, _ in found.parts)
+    assert found.value == dict(found.parts)["ill: excess"]

@@ -13,7 +13,7 @@ from shoal.parameters import Checked, Param
 from shoal.risk._attacker import advantage, classes_of, within_ranks
 from shoal.risk.control.guesses import guessed
 from shoal.risk.control.nearest import Attempts
-from shoal.types import Attacked, Comparison, Confidential, ControlledMeasure, Measure, Reading
+from shoal.types import Attacked, Comparison, Confidential, ControlledMeasure, Measure, Reading, Trio
 
 
 @dataclass(frozen=True)
@@ -87,6 +87,9 @@ class Inference(Checked, Measure, ControlledMeasure):
         parts: list[tuple[str, float]] = []
         values, notes = [], []
         for name, secret in attacked.confidential.items():
+            if attacked.controlled and not _can_be_right(secret):
+                notes.append(f"No control record has a released value of column {name!r}: check how both are written.")
+                continue
             found = guessed(attacked, secret, self.within, self.attacks)
             if found is None or not found.members.attacks:
                 notes.append(f"Column {name!r} holds no value.")
@@ -113,6 +116,13 @@ class Inference(Checked, Measure, ControlledMeasure):
             for known in (classes, everybody)
         )
         return with_classes, without
+
+
+def _can_be_right(secret: Trio) -> bool:
+    """Tell whether a guess can be right about any control record: else all that members disclose looks like excess."""
+    if secret.numeric:
+        return not bool(np.isnan(secret.control).all())
+    return bool(np.isin(secret.control[secret.control >= 0], secret.released).any())
 
 
 def _there(column: Confidential) -> NDArray[np.bool_]:
