@@ -13,6 +13,7 @@ import pytest
 import shoal
 from shoal.flow.protect.anonymise import measured
 from shoal.report.html import Html
+from shoal.risk.individual_risk import individual_risks
 from shoal.types import Unchanged
 
 
@@ -115,3 +116,65 @@ def test_a_population_counts_for_journalists_and_marketers() -> None:
     assert "the ceiling 1/k is 50 %" in said
     facts = dict(re.findall(r"<dt>([^<]*)</dt><dd>([^<]*)<small>", page))
     assert facts["k found"] == "4"  # neither the people in the population nor the replays
+
+
+def test_strata_count_as_known_everywhere() -> None:
+    """Two strata share their values: someone who knows the stratum sees smaller classes than those of the values."""
+    table = pa.table({"age": [30] * 8 + [40] * 8, "town": list("aaabbbbbaaaaabbb"), "w": [2.0] * 16})
+    table = table.append_column("ill", [list("xyzxyzxy" * 2)])
+    recipe = {"quasi": ["age"], "strata": ["town"], "confidential": ["ill"], "k": 3, "require": {"p": 1}}
+    done = shoal.protect(table, {**recipe, "weight": "w", "row_order": "keep"})
+    assert done.run is not None
+    run = measured(done.run)
+    prosecutor = dict(run.readings.reading("prosecutor_risk").parts)
+    assert prosecutor["highest"] == prosecutor["original, highest"] == pytest.approx(100 / 3)
+    assert prosecutor["average"] == run.readings["marketer_risk"] == 25
+    both = individual_risks(np.repeat([0, 1, 2, 3], [3, 5, 5, 3]), np.full(16, 2.0))
+    assert run.readings["individual_risk"] == pytest.approx(100 * both.max())
+    page = Html().render(run)
+    assert "Every record shares its quasi-identifiers and town with at least 2 others: the audit found k = 3." in page
+    facts = {name: (value, how) for name, value, how in re.findall(r"<dt>([^<]*)</dt><dd>([^<]*)<small>([^<]*)", page)}
+    assert facts["Classes"] == ("4", "of records with equal quasi-identifiers and town")
+    assert facts["k found"][0] == "3"
+    assert "Strata are released and count as known." in section(page, "learn")
+    assert page.count("In ill, p-sensitive k-anonymity was required at 1") == 1
+    assert section(page, "impact").count("k-anonymity: ") == 1
+    found = shoal.compare(table, done.data, recipe=recipe, measures=["prosecutor_risk"])
+    assert found["prosecutor_risk"] == pytest.approx(100 / 3)
+
+
+def test_merged_strata_count_as_they_are_released() -> None:
+    table = pa.table({"age": [30] * 9, "town": list("aabbbbccc")})
+    recipe = {"quasi": ["age"], "strata": ["town"], "small_strata": "merge", "k": 3, "row_order": "keep"}
+    done = shoal.protect(table, recipe)
+    assert done.run is not None
+    risk = measured(done.run).readings["prosecutor_risk"]
+    assert risk == pytest.approx(100 / smallest(done.data))
+    assert shoal.compare(table, done.data, recipe=recipe, measures=["prosecutor_risk"])["prosecutor_risk"] == risk
+
+
+def smallest(table: pa.Table) -> int:
+    return min(table.group_by(["age", "town"]).aggregate([([], "count_all")]).column("count_all").to_pylist())
+
+
+def test_key_figures_say_whose_classes_they_count() -> None:
+    table = pa.table({"age": list(range(20)), "pay": [i * 7 % 20 for i in range(20)], "ill": list("abcde" * 4)})
+    settings: dict[str, dict[str, Any]] = {
+        "member in the smallest class over all blocks, 4 in each alone": {"attribute_blocks": [["age"], ["pay"]]},
+        "of records, which the output does not show": {"release": "swap"},
+        "of records that both tables show": {"release": "anatomy", "confidential": ["ill"]},
+    }
+    for words, setting in settings.items():
+        run = shoal.protect(table, {"quasi": ["age", "pay"], "k": 4, **setting}).run
+        assert run is not None
+        assert words in Html().render(measured(run)), words
+
+
+def test_a_population_gives_the_sampling_fraction() -> None:
+    rng = np.random.default_rng(3)
+    everyone = people(900)
+    sample = everyone.take(np.sort(rng.choice(900, 120, replace=False)))
+    run = shoal.protect(sample.select(["age", "pay", "w"]), quasi=["age", "pay"], weight="w", population=everyone).run
+    assert run is not None
+    parts = dict(measured(run).readings.reading("suda").parts)
+    assert parts["sampling fraction"] == pytest.approx(100 * 120 / 900)

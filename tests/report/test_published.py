@@ -38,9 +38,13 @@ def comparison() -> Comparison:
 
 
 def turned(found: Comparison, seed: int) -> Comparison:
-    """Return the same pairs in another order; confidential values and strata stay with their rows."""
-    order = np.random.default_rng(seed).permutation(len(found))
+    """Return the same pairs in another order within each stratum, as in atoms; confidential values keep their rows."""
     assert found.classes is not None
+    assert found.strata is not None
+    order = np.empty(len(found), np.int64)
+    order[np.argsort(found.strata, kind="stable")] = np.lexsort(
+        (np.random.default_rng(seed).permutation(len(found)), found.strata)
+    )
     return replace(
         found,
         original=found.original[order],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import replace
 from typing import Any
 
@@ -115,11 +116,38 @@ def test_outsiders_are_not_told_how_many_classes_are_the_smallest() -> None:
 
 def test_strata_that_tell_more_classes_apart_are_named() -> None:
     table = pa.table({"age": [30] * 4, "region": list("AABB"), "ill": list("xxyy")})
-    said = shoal.protect(table, quasi=["age"], strata=["region"], confidential=["ill"], k=2).audit.sentences
-    assert any(one.endswith("Someone who also knows region tells 2 classes apart, and may learn more.") for one in said)
+    audit = shoal.protect(table, quasi=["age"], strata=["region"], confidential=["ill"], k=2).audit
+    (values,) = [one for one in audit.sentences if "one value of ill" in one]
+    assert values.startswith("In 2 of 2 classes of quasi-identifiers and region all records share one value of ill (4 ")
+    assert "All members share one value of 'ill' in 2 of 2 classes" in audit.warnings[-1]
+    assert audit.to_dict()["confidential"]["ill"]["p"] == 2  # over quasi-identifiers alone
+    assert [f.attributes for f in audit.reported] == [("age",)] * len(audit.reported)
     same = table.set_column(0, "age", [[30, 30, 50, 50]])
     said = shoal.protect(same, quasi=["age"], strata=["region"], confidential=["ill"], k=2).audit.sentences
     assert not any("Someone who also knows" in one for one in said)
+
+
+def test_a_column_with_a_single_value_needs_no_class() -> None:
+    table = pa.table({"age": [30, 30, 50, 50], "ill": list("aaaa"), "pay": list("xxxy")})
+    said = shoal.audit(table, ["age"], ["ill", "pay"]).sentences
+    assert said[1] == (
+        "All 4 records have the same value of ill: anyone who knows that a person is in the table learns it."
+    )
+    assert said[2].startswith("In 1 of 2 classes all 2 records share one value of pay")
+
+
+def test_the_paragraph_tells_weights_and_who_is_not_released() -> None:
+    n = 60
+    values = {"age": [i * 7 % 41 for i in range(n)], "w": [1.0 + i % 3 for i in range(n)], "pay": list(range(n))}
+    values["age"][0] = None
+    settings = {"quasi": ["age"], "weight": "w", "confidential": ["pay"], "k": 3, "when_missing": "exclude"}
+    done = shoal.protect(pa.table(values), settings, holdout=0.1, suppress=0.1)
+    assert "Set aside as a control: 6 records of people drawn at random." in done.impact
+    assert f"those who would cost the most, were left out: {done.suppressed} records." in done.impact
+    assert done.left_out in (0, 1)  # it may be among those set aside
+    assert ("Also left out: 1 record without a value" in done.impact) is bool(done.left_out)
+    assert "Means of classes are weighted by w, and each record has the mean weight of its class." in done.impact
+    assert pickle.loads(pickle.dumps(done)).impact == done.impact
 
 
 def test_the_paragraph_tells_blocks_recoding_and_suppression() -> None:

@@ -239,8 +239,8 @@ def _of_disk(size: int) -> str:
 
 def print_audit(audit: Audit) -> None:
     """Print the findings of the audit: requirements line by line, other levels in a separate table."""
-    reported = [f for f in audit.findings if f.confidential is not None and f.required is None and f.promised]
-    asked = [f for f in audit.findings if f not in reported]
+    reported = list(audit.reported)
+    asked = [f for f in audit.findings if f.confidential is None or f.required is not None or not f.promised]
     heads = ("Model", "Over", "Required", "Achieved", "Classes", "Verdict")
     rows = [(f.model, _over(f, audit.quasi), *f.levels, f"{f.classes:,}", _verdict(f)) for f in asked]
     print_table("Audit", heads, rows, whole=(5,))

@@ -461,7 +461,7 @@ def _comparison(original: Table, masked: Table, asked: Compared) -> Comparison:
     seen = [name for name in asked.confidential if name in masked.data.column_names]
     return replace(
         compared(attributes, original.schema, before, after, extra),
-        strata=strata_of(original),
+        strata=_strata(original, masked, asked),
         confidential=confidential_columns(masked, seen),
         positions=positions,
         seed=asked.seed,
@@ -469,6 +469,12 @@ def _comparison(original: Table, masked: Table, asked: Compared) -> Comparison:
         people=_people(original, asked),
         pseudonyms=asked.recipe is not None and asked.recipe.pseudonym in masked.data.column_names,
     )
+
+
+def _strata(original: Table, masked: Table, asked: Compared) -> NDArray[np.int64] | None:
+    """Return the stratum of each record: as it is released where small ones are merged, else of the original."""
+    merges = asked.recipe is not None and asked.recipe.small_strata == "merge"
+    return strata_of(masked if merges and set(asked.strata) <= set(masked.data.column_names) else original)
 
 
 def _people(original: Table, asked: Compared) -> NDArray[np.int64] | None:

@@ -13,9 +13,9 @@ from markupsafe import Markup
 from shoal.display.words import counted, plain
 from shoal.parameters import Checked, Param
 from shoal.report.charts.charts import sizes_chart
-from shoal.report.charts.numbers import folded, number, percent, spelled
+from shoal.report.charts.numbers import folded, joined, number, percent, spelled
 from shoal.types import CLAIMS, Finding, Run
-from shoal.types.disclosure import sentences_of
+from shoal.types.disclosure import sentences_of, smallest_classes
 
 _SECTIONS = (
     ("learn", "What an attacker could learn"),
@@ -111,8 +111,11 @@ class Html(Checked):
             "learn": sentences_of(account.audit, where=not external, spell=spelled),
             "attackers": [] if external else attackers(account),
             "counts_people": account.comparison.people is not None,
+            "knows_strata": bool(account.recipe.get("strata")),
             "before": [] if external else before_release(account),
-            "impact": paragraph(account.audit, account.recipe, account.schema, account.ledger, external=external),
+            "impact": paragraph(
+                account.audit, account.recipe, account.schema, account.ledger, account.not_released, external=external
+            ),
             "done": done(account, external=external),
             "promises": promises(account),
             "limits": limits(account),
@@ -188,7 +191,7 @@ def budget(account: Run, *, external: bool) -> Budget | None:
 #: Readings among the key figures, if they were taken.
 _FIRST = (
     ("il_sse", "Information loss", "of the variation of the quasi-identifiers is lost"),
-    ("dld", "Linked records", "are linked correctly by distance"),
+    ("dld", "Linked records", "are linked by distance, on average over the sets of attributes someone may know"),
 )
 
 
@@ -208,13 +211,7 @@ def places(account: Run, *, external: bool) -> list[str]:
 
 def facts(account: Run) -> list[tuple[str, str, str]]:
     """Return the key figures: name, value, and how to read it."""
-    asked = _asked(account)
-    k = min((f.achieved for f in asked), default=account.audit.overall.achieved)
-    found = [
-        ("Records", f"{account.audit.records:,}", "are released"),
-        ("Classes", f"{_over_all(account, asked).classes:,}", "of records with equal quasi-identifiers"),
-        ("k found", number(k), "members in the smallest class"),
-    ]
+    found = [("Records", f"{account.audit.records:,}", "are released"), *_classes(account)]
     read = {r.name: r.value for r in account.readings.readings}
     return found + [
         (words, f"{number(read[name], 3)} %", how)
@@ -223,10 +220,21 @@ def facts(account: Run) -> list[tuple[str, str, str]]:
     ]
 
 
-def _over_all(account: Run, asked: list[Finding]) -> Finding:
-    """Return the finding over all quasi-identifiers if it was required, else the first required one."""
-    whole = [finding for finding in asked if finding.attributes == account.audit.quasi]
-    return next(iter([*whole, *asked]), account.audit.overall)
+def _classes(account: Run) -> list[tuple[str, str, str]]:
+    """Return the number of classes and the smallest, as someone sees them who knows all quasi-identifiers."""
+    asked, quasi, worst = _asked(account), account.audit.quasi, smallest_classes(account.audit)
+    k = min((f.achieved for f in asked), default=account.audit.overall.achieved)
+    if worst is None:
+        classes = next(iter(asked), account.audit.overall).classes
+        how = ("of records, which the output does not show", "members in the smallest class")
+        how = ("of records that both tables show", how[1]) if account.audit.link is not None else how
+        return [("Classes", f"{classes:,}", how[0]), ("k found", number(k), how[1])]
+    known = joined(["quasi-identifiers", *(name for name in worst.attributes if name not in quasi)])
+    least = f"{'members' if worst.achieved != 1 else 'member'} in the smallest class"
+    if asked and not any(set(quasi) <= set(f.attributes) for f in asked):
+        least = f"{least} over all blocks, {number(k)} in each alone"
+        k = worst.achieved
+    return [("Classes", f"{worst.classes:,}", f"of records with equal {known}"), ("k found", number(k), least)]
 
 
 def _asked(account: Run) -> list[Finding]:

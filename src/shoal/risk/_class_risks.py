@@ -94,8 +94,16 @@ def _of_sizes(sizes: NDArray[np.int64]) -> ClassRisks:
 
 
 def released_risks(comparison: Comparison) -> ClassRisks:
-    """Return the risks of the masked records that are equal in all attributes; with pseudonyms, of the people."""
-    return _risks(comparison, classes_of(comparison))
+    """Return the risks of the masked records that are equal in all attributes and strata; with pseudonyms, of people.
+
+    Strata are released unchanged, so that an attacker tells them apart.
+
+    >>> x = np.array([[1.0], [1.0], [1.0]])
+    >>> released_risks(Comparison(x, x, ("x",), strata=np.array([0, 0, 1]))).highest
+    100.0
+    """
+    classes = classes_of(comparison)
+    return _risks(comparison, classes if comparison.strata is None else joined([classes, comparison.strata]))
 
 
 def _risks(comparison: Comparison, classes: NDArray[np.int64]) -> ClassRisks:
@@ -123,6 +131,18 @@ def population_risks(comparison: Comparison) -> ClassRisks:
     return ClassRisks(100.0 / int(counts[0]), average, at, at if counts[0] == 1 else 0.0)
 
 
+def members_of(comparison: Comparison) -> int:
+    """Return the number of records, or of the different people whose records they are."""
+    return len(comparison) if comparison.people is None else len(np.unique(comparison.people))
+
+
+def people_in_population(comparison: Comparison) -> int:
+    """Return the number of population records that belong to any released combination."""
+    assert comparison.population is not None
+    _, first = np.unique(_combinations(comparison), return_index=True)
+    return int(comparison.population[first].sum())
+
+
 def average_in_population(comparison: Comparison) -> float:
     """Return the mean risk, in percent, of the population records that belong to a released combination.
 
@@ -146,13 +166,14 @@ def _combinations(comparison: Comparison) -> NDArray[np.int64]:
 
 
 def original_risks(comparison: Comparison) -> ClassRisks:
-    """Return the risks of the original records that are equal in all attributes; with pseudonyms, of the people."""
+    """Return the risks of the original records that are equal in all attributes and strata, or of people."""
     return _risks(comparison, original_classes(comparison))
 
 
 def original_classes(comparison: Comparison) -> NDArray[np.int64]:
-    """Return for each original record a number; those equal in all attributes share one."""
-    return joined([original_codes(comparison, name) for name in comparison.attributes])
+    """Return for each original record a number; those equal in all attributes and strata share one."""
+    strata = [] if comparison.strata is None else [comparison.strata]
+    return joined([*(original_codes(comparison, name) for name in comparison.attributes), *strata])
 
 
 def original_codes(comparison: Comparison, name: str) -> NDArray[np.int64]:

@@ -21,10 +21,10 @@ class IndividualRisk(Measure):
     """Highest risk of an original record in percent, before anything is changed: the expectation of 1/F.
 
     A survey is a sample. A record that is unique in it may have many equals in the population. Sampling weights
-    estimate how many: if f records of the sample share their values, the sum of their weights estimates the number F of
-    people in the population who share them. The risk of each of these records is the mean of 1/F over the population
-    sizes that are possible, given f (a negative binomial distribution with f successes, and p = f divided by the sum of
-    weights).
+    estimate how many: if f records of the sample share their values and strata, the sum of their weights estimates the
+    number F of people in the population who share them. The risk of each of these records is the mean of 1/F over the
+    population sizes that are possible, given f (a negative binomial distribution with f successes, and p = f divided by
+    the sum of weights).
 
     Parts are the mean risk and the expected number of people found, which is the sum of all risks. Where households, or
     people with several records, are known: the highest and the mean chance that at least one of their records is found,

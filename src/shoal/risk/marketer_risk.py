@@ -13,9 +13,9 @@ class MarketerRisk(ClassRiskMeasure):
     """Expected percentage of correct links if every record is linked at random within its class: classes / records.
 
     The marketer links the whole table with another one about the same people, and does not mind some wrong links. Where
-    k counts people, people are counted instead of records; with pseudonyms, a class is those whose records all together
-    have the same combinations. The part `original` is the same before anything was changed. With a file of the
-    population, each record counts 1 divided by the population records of its combination.
+    k counts people, people are counted instead of records; strata tell classes apart; with pseudonyms, a class is those
+    whose records all together have the same combinations. The part `original` is the same before anything was changed.
+    With a file of the population, each record counts 1 divided by the population records of its combination.
 
     **Guarantee.** At most 100/k in a release of one block that is k-anonymous in the compared attributes; never above
     the prosecutor risk.

@@ -12,11 +12,11 @@ from shoal.types import Comparison, Reading
 class ProsecutorRisk(ClassRiskMeasure):
     """Highest re-identification risk of a released record in percent: 100 divided by the size of the smallest class.
 
-    The prosecutor looks for one person, knows that the person is in the table, and knows all compared attributes. The
-    risk of a record is 1 divided by the number of records that are equal to it. Parts are the highest and the average
-    risk, the share of records whose risk is the highest and of unique ones; and the same of the original, before
-    anything was changed. Where k counts people, people are counted instead of records; with pseudonyms, those whose
-    records all together have the same combinations.
+    The prosecutor looks for one person, knows that the person is in the table, and knows all compared attributes and,
+    where they are declared, the strata. The risk of a record is 1 divided by the number of records that are equal to
+    it. Parts are the highest and the average risk, the share of records whose risk is the highest and of unique ones;
+    and the same of the original, before anything was changed. Where k counts people, people are counted instead of
+    records; with pseudonyms, those whose records all together have the same combinations.
 
     **Guarantee.** At most 100/k in a release of one block that is k-anonymous in the compared attributes.
 

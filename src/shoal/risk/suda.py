@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from shoal.parameters import Checked, Param
-from shoal.risk._class_risks import original_codes
+from shoal.risk._class_risks import members_of, original_codes, people_in_population
 from shoal.risk._data_intrusion import FRACTION, data_intrusion, dis_suda
 from shoal.risk._minimal_uniques import MinimalUniques, minimal_uniques
 from shoal.types import Comparison, Measure, Reading
@@ -30,7 +30,8 @@ class Suda(Checked, Measure):
     DIS, the data intrusion simulation, estimates the chance that a unique match is the right person, from the sample
     uniques, the pairs of equal records and the sampling fraction. DIS-SUDA distributes it among the sample uniques by
     score: the parts are the highest of a record and the mean of the sample uniques, in percent. The sampling fraction
-    is the parameter, or records divided by the sum of sampling weights, or 0.01.
+    is the parameter, or records divided by those of a population that is given, or by the sum of sampling weights, or
+    0.01.
 
     **Guarantee.** Counted, not estimated, for sets of up to M attributes; M is the parameter, or as many as records ×
     sets below 100,000,000 allow, and the note says how many.
@@ -56,7 +57,8 @@ class Suda(Checked, Measure):
 
     largest: Annotated[int, Param("Largest sets of attributes that are searched for special uniques.", low=1)] = 3
     sampling_fraction: Annotated[
-        float | None, Param("Share of the population in the sample; default: by weights, or 0.01.", above=0, high=1)
+        float | None,
+        Param("Share of the population in the sample; default: by file or weights, or 0.01.", above=0, high=1),
     ] = None
 
     def measure(self, comparison: Comparison) -> Reading:
@@ -73,6 +75,8 @@ class Suda(Checked, Measure):
     def _fraction(self, comparison: Comparison) -> float:
         if self.sampling_fraction is not None:
             return self.sampling_fraction
+        if comparison.population is not None:
+            return min(1.0, members_of(comparison) / max(people_in_population(comparison), 1))
         if comparison.sampling is None:
             return FRACTION
         people = np.maximum(np.nan_to_num(comparison.sampling, nan=1.0), 1.0)

@@ -191,11 +191,11 @@ def _ceiling(audit: Audit) -> str:
 
 def _values(audit: Audit) -> list[str]:
     """Say in how many classes all members share a confidential value, columns with most such records first."""
-    over = {audit.quasi} if audit.link is None else {(audit.link,)}
+    over = set(audit.quasi if audit.link is None else (audit.link,))
     counted: dict[str, Finding] = {}
     for f in audit.findings:
-        if f.model == _VALUES and f.confidential is not None and over & {f.attributes}:
-            counted.setdefault(f.confidential, f)
+        if f.model == _VALUES and f.confidential is not None and over <= set(f.attributes):
+            counted[f.confidential] = max(counted.get(f.confidential, f), f, key=lambda one: one.classes)
     ranked = sorted(counted.values(), key=lambda f: -f.uniform[1])
     said = [_of_column(audit, f) + _finer(audit, f) for f in ranked[:_COLUMNS]]
     if rest := ranked[_COLUMNS:]:
@@ -209,28 +209,46 @@ def _values(audit: Audit) -> list[str]:
 
 def _of_column(audit: Audit, found: Finding) -> str:
     classes, records = found.uniform
-    name = found.confidential
+    name, of = found.confidential, _beyond(audit, found)
+    if _constant(audit, found):
+        return (
+            f"All {audit.records:,} records have the same value of {name}: anyone who knows that a person is in the "
+            "table learns it."
+        )
     if not classes:
-        none = f"In none of the {found.classes:,} classes do all records share one value of {name}."
+        none = f"In none of the {found.classes:,} classes{of} do all records share one value of {name}."
         if found.classes == 1:
             none = f"The records of the only class do not all share one value of {name}."
         return none + _most(audit, found)
     if classes == 1:
         return (
-            f"In 1 of {found.classes:,} classes all {records:,} records share one value of {name}: anyone who knows "
-            "that a person is in this class learns it."
+            f"In 1 of {found.classes:,} classes{of} all {records:,} records share one value of {name}: anyone who "
+            "knows that a person is in this class learns it."
         )
     return (
-        f"In {classes:,} of {found.classes:,} classes all records share one value of {name} "
+        f"In {classes:,} of {found.classes:,} classes{of} all records share one value of {name} "
         f"({records:,} of {audit.records:,} records): anyone who knows that a person is in such a class learns it."
     )
 
 
+def _beyond(audit: Audit, found: Finding) -> str:
+    """Name the columns that tell classes apart besides the quasi-identifiers, such as strata."""
+    more = [name for name in found.attributes if name not in audit.quasi]
+    return "" if audit.link is not None or not more else f" of quasi-identifiers and {_named(more)}"
+
+
+def _constant(audit: Audit, found: Finding) -> bool:
+    """Tell whether the table holds a single value: then no class is at any distance from it."""
+    near = (f for f in audit.findings if f.model == "t_closeness" and f.attributes == found.attributes)
+    level = any(f.confidential == found.confidential and f.achieved == 0 for f in near)
+    return level and found.uniform[0] == found.classes
+
+
 def _finer(audit: Audit, found: Finding) -> str:
     """Say so if columns released with the quasi-identifiers, such as strata, tell more classes apart."""
-    if audit.link is not None:
+    if audit.link is not None or _constant(audit, found):
         return ""
-    known = set(audit.quasi)
+    known = set(found.attributes)
     sizes = [f for f in (*audit.findings, audit.overall) if f.model == "k_anonymity" and known < set(f.attributes)]
     finest = max(sizes, key=lambda f: f.classes, default=None)
     if finest is None or finest.classes <= found.classes:

@@ -241,8 +241,8 @@ class Attacker:
         What is linked to a person: a ``record``, or, if quasi-identifiers are released unchanged in a first table, a
         ``row of the second table``.
 
-    >>> Attacker("algorithm", 5).sentence.partition(". ")[0]
-    'The chance of finding the person behind a record is at most 1 in 5, even for someone who knows the algorithm'
+    >>> Attacker("algorithm", 5).sentence.partition(", even")[0]
+    'By quasi-identifiers alone, the chance of finding the person behind a record is at most 1 in 5'
     """
 
     knows: str
@@ -262,18 +262,19 @@ class Attacker:
             )
         if self.counted == "pseudonym":
             return (
-                "The chance of finding the person behind a pseudonym, and so behind its records, is at most 1 in "
-                f"{self.k}, even for someone who knows the algorithm. {self._basis}"
+                "By quasi-identifiers alone, the chance of finding the person behind a pseudonym, and so behind its "
+                f"records, is at most 1 in {self.k}, even for someone who knows the algorithm. {self._basis}"
             )
         if self.share is None:
             return (
-                f"The chance of finding the person behind a {self.row} is at most 1 in {self.k}, even for someone who "
-                f"knows the algorithm. {self._basis}"
+                f"By quasi-identifiers alone, the chance of finding the person behind a {self.row} is at most 1 in "
+                f"{self.k}, even for someone who knows the algorithm. {self._basis}"
             )
         return (
-            f"The chance of finding the {self.counted} behind a {self.row} is at most {self.share:g}, the largest "
-            f"share of the records of an atom that one {self.counted} holds, even for someone who knows the algorithm, "
-            f"unless the order of rows shows which records belong to one {self.counted}. {self._basis}"
+            f"By quasi-identifiers alone, the chance of finding the {self.counted} behind a {self.row} is at most "
+            f"{self.share:g}, the largest share of the records of an atom that one {self.counted} holds, even "
+            "for someone who knows the algorithm, unless the order of rows shows which records belong to one "
+            f"{self.counted}. {self._basis}"
         )
 
     @property
@@ -325,7 +326,7 @@ class Audit(Shown):
     def _uniform(self) -> str:
         """Report the classes whose members share a confidential value, for columns without requirements."""
         required = {f.confidential for f in self.findings if f.required is not None}
-        found = {f.confidential: f for f in self.findings if f.uniform[0] and f.confidential not in required}
+        found = {f.confidential: f for f in self.findings if f.uniform[0] and f.confidential not in required}  # finest
         where = [
             f"of {name!r} in {f.uniform[0]:,} of {f.classes:,} classes ({f.uniform[1]:,} records)"
             for name, f in found.items()
@@ -347,6 +348,16 @@ class Audit(Shown):
     def holds(self) -> bool:
         """Whether every requirement holds."""
         return all(finding.holds for finding in self.findings)
+
+    @property
+    def reported(self) -> tuple[Finding, ...]:
+        """Levels of confidential columns over all quasi-identifiers, or over the class column, without requirements."""
+        over = self.quasi if self.link is None else (self.link,)
+        return tuple(
+            f
+            for f in self.findings
+            if f.confidential is not None and f.required is None and f.promised and f.attributes == over
+        )
 
     @property
     def dominance(self) -> float | None:

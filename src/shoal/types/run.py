@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shoal.display.card import Card, Shown
 from shoal.errors import EngineError, listing
@@ -21,6 +21,14 @@ if TYPE_CHECKING:
     from shoal.types.release import Audit, Certificate, Release
     from shoal.types.sample import SampleSize
     from shoal.types.table import Schema
+
+
+class NotReleased(NamedTuple):
+    """Numbers of records of the input that are not released."""
+
+    suppressed: int = 0  #: dropped because they would cost the most
+    excluded: int = 0  #: a quasi-identifier is missing
+    held: int = 0  #: set aside as a control
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +59,8 @@ class Run:
         Number of records excluded because a quasi-identifier is missing.
     suppressed
         Number of records dropped because they would cost the most.
+    held
+        Number of records set aside as a control.
     ledger
         How ε was spent, if noise was added.
     versions
@@ -75,6 +85,7 @@ class Run:
     checked: Audit | None = None
     left_out: int = 0
     suppressed: int = 0
+    held: int = 0
     ledger: Ledger | None = None
     versions: Mapping[str, str] = field(default_factory=dict)
     source: str = ""
@@ -104,6 +115,11 @@ class Run:
         import numpy as np
 
         return np.bincount(self.comparison.classes if self.comparison.classes is not None else [])
+
+    @property
+    def not_released(self) -> NotReleased:
+        """Numbers of records of the input that are not released."""
+        return NotReleased(self.suppressed, self.left_out, self.held)
 
     @property
     def note(self) -> str:

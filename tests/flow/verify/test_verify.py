@@ -604,6 +604,23 @@ def test_two_tables_are_joined_by_one_column(tmp_path: Path) -> None:
     assert failed(evidence, output)
 
 
+def test_evidence_names_the_attacker_in_the_words_of_earlier_versions_too(tmp_path: Path) -> None:
+    evidence, output = written(tmp_path)
+
+    def earlier(values: dict[str, Any]) -> None:
+        says = values["audit"]["attacker"]["says"]
+        values["audit"]["attacker"]["says"] = says.replace("By quasi-identifiers alone, the chance", "The chance")
+        assert values["audit"]["attacker"]["says"] != says
+
+    def bolder(values: dict[str, Any]) -> None:
+        values["audit"]["attacker"]["says"] = "Nobody finds the person behind a record."
+
+    edit(evidence, earlier, resealed=True)
+    assert not failed(evidence, output)
+    edit(evidence, bolder, resealed=True)
+    assert failed(evidence, output)
+
+
 def test_how_a_text_file_is_written_is_said_by_its_evidence_only(tmp_path: Path) -> None:
     evidence, output = written(tmp_path)
     with pytest.raises(shoal.ParameterError, match="delimiter cannot be set"):

@@ -97,6 +97,7 @@ def _refuse_crossing(release: Release, promise: Promise, link: str) -> None:
 
 
 _CLOSE = ("t_closeness", "n_t_closeness")
+_SAME_VALUE = ("p_sensitivity", "alpha_k")  # they say in which classes records share a value
 _DIGITS = 3  # significant digits of a figure that depends on unreleased weights or subjects
 SEEDED = "NOT PRIVATE: values were swapped with a seed, for a test, and the swap can be reversed"
 
@@ -312,7 +313,11 @@ def _of_confidential(release: Release, promise: Promise) -> list[Finding]:
     if not promise.promises_t:
         found = [_not_promised(f) if f.model == "t_closeness" else f for f in found]
         informative = [one for one in informative if one.key != "t_closeness"]
-    return [*found, *findings_of(readable, promise.quasi, informative, promise.confidential)]
+    reported = findings_of(readable, promise.quasi, informative, promise.confidential)
+    if promise.strata:  # an attacker who knows the stratum as well may see values that all members share
+        shown = [one for one in informative if one.key in _SAME_VALUE]
+        reported += findings_of(readable, over[-1], shown, promise.confidential)
+    return [*found, *reported]
 
 
 def _all_looked_at(

@@ -122,7 +122,7 @@ def protect_frame(
     ordered = _notes_on_order(order, attempts, recipe)
     control = () if held is None else (held.note("the attribute holdout of the result"),)
     notes = (*recipe.notes, *((note,) if note else ()), *note_on_pseudonyms(recipe), *ordered, *about, *control)
-    run = replace(run, checked=audit, left_out=kept.left_out, suppressed=kept.suppressed)
+    run = replace(run, checked=audit, left_out=kept.left_out, suppressed=kept.suppressed, held=_held(held))
     run = replace(run, notes=notes, attempts=attempts, compared=in_population(run, seen))
     receipt = _receipt(run, plan, table, order, lambda: of_table(given), held)
     proof = partial(Proof.of_frame, leaving, receipt)
@@ -166,6 +166,11 @@ def in_population(run: Run, release: Release) -> Callable[[], Comparison]:
 
     (counts, own), earlier = of_records(release, run.schema.names(Role.QUASI)), run.compared
     return lambda: replace(earlier(), population=counts, combinations=own)
+
+
+def _held(held: Held | None) -> int:
+    """Return the number of records that are set aside as a control."""
+    return 0 if held is None else len(held.rows)
 
 
 def _as_handed_over(release: Release, native: Any) -> Release:
@@ -340,6 +345,7 @@ def protect_file(
             checked=audit,
             left_out=kept.left_out,
             suppressed=kept.suppressed,
+            held=_held(held),
             notes=(
                 *recipe.notes,
                 *whole.notes,

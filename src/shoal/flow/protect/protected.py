@@ -25,7 +25,18 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 #: The parts of a run that pickling keeps: publishable ones, and nothing that was computed record by record.
-_PICKLED = ("partition", "audit", "readings", "schema", "certificate", "left_out", "suppressed", "ledger", "notes")
+_PICKLED = (
+    "partition",
+    "audit",
+    "readings",
+    "schema",
+    "certificate",
+    "left_out",
+    "suppressed",
+    "not_released",
+    "ledger",
+    "notes",
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -124,7 +135,7 @@ class Protected(Shown):
         """A paragraph for a data protection impact assessment; it contains no value of the table."""
         from shoal.report.sections.impact import paragraph
 
-        return paragraph(self.audit, self.recipe.to_dict(), self.schema, self.ledger)
+        return paragraph(self.audit, self.recipe.to_dict(), self.schema, self.ledger, self._of_run("not_released"))
 
     @property
     def comparison(self) -> Comparison | None:

@@ -75,12 +75,13 @@ def before_release(account: Run) -> list[str]:
         most = sum(name.startswith("unique by ") for name in parts)
         few = "one quasi-identifier" if most == 1 else f"{most} quasi-identifiers or fewer"
         said.append(
-            f"In the original, {_percent(parts['sample uniques'])} of the records are unique on all quasi-identifiers, "
-            f"and {_percent(suda.value)} already on {few}: these special uniques are the easiest to find."
+            f"Before protection, {_percent(parts['sample uniques'])} of these records were unique among them on all "
+            f"quasi-identifiers, and {_percent(suda.value)} already on {few}: these special uniques are the easiest to "
+            "find."
         )
         said.append(
             f"If {_percent(parts['sampling fraction'])} of the population is in the table, someone who finds exactly "
-            "one match in the original is estimated to have the right person with a chance of "
+            "one match in these original values is estimated to have the right person with a chance of "
             f"{_percent(parts['highest DIS-SUDA'])} at worst and {_percent(parts['mean DIS-SUDA of uniques'])} on "
             "average (DIS-SUDA)."
         )
@@ -88,7 +89,7 @@ def before_release(account: Run) -> list[str]:
         parts = dict(risk.parts)
         group = parts.get("highest of a group")
         said.append(
-            f"By the sampling weights, someone who finds a match in the original has the right person of the "
+            f"By the sampling weights, someone who finds a match in the original values has the right person of the "
             f"population with a chance of {_percent(risk.value)} at worst and {_percent(parts['mean'])} on average"
             f"{'' if group is None else f'; of a household, at least one member with {_percent(group)} at worst'}."
         )

@@ -8,8 +8,12 @@ from typing import Any
 from shoal import registry
 from shoal.display.words import counted, plain
 from shoal.report.charts.numbers import joined, number, spelled
+from shoal.report.sections.sentences import finest, weights_released
 from shoal.types import Audit, Finding, Ledger, Role, Schema
 from shoal.types.disclosure import sentences_of, share
+from shoal.types.run import NotReleased
+
+_EVERYONE = NotReleased()
 
 _REMAINS = (
     "What remains: someone who knows other members of a class, or can rule them out, learns more about the remaining "
@@ -19,7 +23,13 @@ _REMAINS = (
 
 
 def paragraph(
-    audit: Audit, recipe: Mapping[str, Any], schema: Schema, ledger: Ledger | None = None, *, external: bool = False
+    audit: Audit,
+    recipe: Mapping[str, Any],
+    schema: Schema,
+    ledger: Ledger | None = None,
+    without: NotReleased = _EVERYONE,
+    *,
+    external: bool = False,
 ) -> str:
     """Return a paragraph of facts that can be pasted as it is.
 
@@ -27,7 +37,7 @@ def paragraph(
     in which member of a class a row belongs to. The external edition does not name removed columns.
     """
     parts = [
-        *_measures(audit, recipe, schema, external=external),
+        *_measures(audit, recipe, schema, without, external=external),
         _found(audit),
         *sentences_of(audit, where=not external, spell=spelled),
         *([] if audit.attacker is None else [audit.attacker.sentence]),
@@ -38,8 +48,10 @@ def paragraph(
     return " ".join(parts)
 
 
-def _measures(audit: Audit, recipe: Mapping[str, Any], schema: Schema, *, external: bool) -> list[str]:
-    """Say which columns were removed and changed, and how."""
+def _measures(
+    audit: Audit, recipe: Mapping[str, Any], schema: Schema, without: NotReleased, *, external: bool
+) -> list[str]:
+    """Say which columns were removed and changed, how, and which records were left out."""
     kept = recipe.get("subject") if recipe.get("subject_out") == "pseudonym" else None
     removed = [name for name in schema.names(Role.IDENTIFIER, Role.SUBJECT) if name != kept]
     parts = [f"The table of {counted(audit.records, 'record')} was protected with shoal for this release."]
@@ -54,17 +66,36 @@ def _measures(audit: Audit, recipe: Mapping[str, Any], schema: Schema, *, extern
     words = registry.summary("release", release).partition(": ")[2].rstrip(".")
     if recoded := recipe.get("recode"):
         parts.append(f"{_columns(list(recoded))} {'was' if len(recoded) == 1 else 'were'} recoded first.")
-    if share_dropped := recipe.get("suppress"):
-        parts.append(f"Up to {share(share_dropped, 1)} of the people, those who would cost the most, were left out.")
+    parts += _left_out(recipe, without, external=external)
     size = f" of at least {recipe.get('k')} {_unit(recipe)}" if _promises_k(audit) else ""
     known = "counts" if len(audit.quasi) == 1 else "count"
     parts.append(
         f"{_columns(audit.quasi)} {known} as known to others. Records were grouped into classes{size}, and the classes "
         f"were released as {release}: {words}."
     )
+    if recipe.get("weight"):
+        parts.append(weights_released(recipe))
     if audit.confidential:
         parts.append(f"{_columns(audit.confidential)} {'is' if len(audit.confidential) == 1 else 'are'} confidential.")
     return parts
+
+
+def _left_out(recipe: Mapping[str, Any], without: NotReleased, *, external: bool) -> list[str]:
+    """Say how many records of the input are not released; outsiders are told of suppressed ones only."""
+    said = []
+    if without.held and not external:
+        said.append(
+            f"Set aside as a control: {counted(without.held, 'record')} of people drawn at random. All figures are of "
+            "the others."
+        )
+    if share_dropped := recipe.get("suppress"):
+        said.append(
+            f"Up to {share(share_dropped, 1)} of the people, those who would cost the most, were left out: "
+            f"{counted(without.suppressed, 'record')}."
+        )
+    if without.excluded and not external:
+        said.append(f"Also left out: {counted(without.excluded, 'record')} without a value of a quasi-identifier.")
+    return said
 
 
 def _columns(names: Sequence[str]) -> str:
@@ -88,8 +119,7 @@ def _found(audit: Audit) -> str:
     """Say what was required and found, each model once for each column."""
     said = dict.fromkeys(
         f"{_subject(f, audit)}: {f.levels[1]}, where {f.levels[0]} is required"
-        for f in audit.findings
-        if f.required is not None and f.promised
+        for f in finest((f for f in audit.findings if f.required is not None and f.promised), audit.quasi)
     )
     if not said:
         return "No privacy model is promised for the released output."

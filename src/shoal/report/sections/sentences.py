@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from shoal import registry
@@ -137,8 +137,8 @@ def verdict(account: Run) -> Verdict:
         return Verdict(False, f"The audit did not find what was required: {told}.", (), _CHECKED)
     asked = [f for f in audit.findings if f.required is not None and f.promised]
     of_all = [f for f in asked if f.confidential is None and not _with_strata(account, f)]
-    of_records = about_classes(of_all)
-    of_columns = [f for f in asked if f.confidential is not None]
+    of_records = about_classes(f for f in asked if f.confidential is None)
+    of_columns = [f for f in finest(asked, audit.quasi) if f.confidential is not None]
     lines = [
         f"In {folded(str(f.confidential))}, {_model(f)} was required at {f.levels[0]} and found at {f.levels[1]}."
         for f in of_columns
@@ -178,6 +178,15 @@ def _with_strata(account: Run, finding: Finding) -> bool:
     return finding.model not in _OF_POPULATION and bool(set(finding.attributes) & set(account.recipe.get("strata", ())))
 
 
+def finest(findings: Iterable[Finding], quasi: Sequence[str]) -> list[Finding]:
+    """Return one finding for each model, column and set of quasi-identifiers: the last, which has strata as well.
+
+    Strata and weights tell more classes apart, so that no level is better than in the last finding.
+    """
+    found = {(f.model, f.confidential, tuple(n for n in f.attributes if n in quasi)): f for f in findings}
+    return list(found.values())
+
+
 def _model(finding: Finding) -> str:
     return registry.summary("privacy", finding.model).partition(":")[0]
 
@@ -186,16 +195,20 @@ def _of_records(account: Run, found: list[Finding]) -> str:
     overall = account.audit.overall
     if not found:
         return f"No class size was promised: the audit found k = {number(overall.achieved)} over all quasi-identifiers."
-    whole = [f for f in found if f.attributes == account.audit.quasi]
+    quasi = account.audit.quasi
+    whole = [f for f in found if set(quasi) <= set(f.attributes)]
     chosen = whole or found
-    k = int(min(f.achieved for f in chosen))
+    worst = min(chosen, key=lambda f: f.achieved)
+    k = int(worst.achieved)
     if chosen[0].model == "k_anonymity":
         others = _others(account, k - 1)
-        if whole or len(found) == 1:
-            return f"Every record shares its quasi-identifiers with {others}: the audit found k = {k}."
+        blocks = [f for f in chosen if not _with_strata(account, f)]
+        if whole or len(blocks) == 1:
+            known = joined(["quasi-identifiers", *(name for name in worst.attributes if name not in quasi)])
+            return f"Every record shares its {known} with {others}: the audit found k = {k}."
         return (
-            f"In each of {len(found)} blocks, every record shares its quasi-identifiers with {others}: the audit found "
-            f"k = {k}. Over all blocks jointly k is {number(overall.achieved)}, which is not promised."
+            f"In each of {len(blocks)} blocks, every record shares its quasi-identifiers with {others}: the audit "
+            f"found k = {k}. Over all blocks jointly k is {number(overall.achieved)}, which is not promised."
         )
     if chosen[0].model == "probabilistic_k_anonymity":
         return (
@@ -233,12 +246,16 @@ def done(account: Run, *, external: bool) -> list[tuple[str, str]]:
         merged = recipe.get("small_strata") == "merge"
         rows.append(("Strata", f"Classes never cross {joined(recipe['strata'])}." + (_MERGED if merged else "")))
     if recipe.get("weight"):
-        said = _WEIGHTS[str(recipe.get("release_weight", "class"))]
-        rows.append(("Weights", said.format(weight=folded(recipe["weight"]))))
+        rows.append(("Weights", weights_released(recipe)))
     rows.append(("Missing values", _MISSING[str(recipe.get("when_missing", "category"))]))
     if account.suppressed:
         rows.append(("Suppressed", _SUPPRESSED.format(count=counted(account.suppressed, "record"))))
     return rows if external else rows + _inside(account)
+
+
+def weights_released(recipe: Mapping[str, Any]) -> str:
+    """Say how the weights of a recipe count, and what is released of them."""
+    return _WEIGHTS[str(recipe.get("release_weight", "class"))].format(weight=folded(recipe["weight"]))
 
 
 def _recoded(columns: Mapping[str, Any]) -> str:

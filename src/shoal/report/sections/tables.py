@@ -189,7 +189,7 @@ def _over(attributes: Sequence[str], quasi: tuple[str, ...]) -> str:
 
 def reported(account: Run) -> tuple[list[str], list[tuple[str, list[str]]]]:
     """Return the levels of confidential columns without requirements: the models, and a row per column."""
-    found = [f for f in account.audit.findings if f.confidential is not None and f.required is None and f.promised]
+    found = account.audit.reported
     shorts = list(dict.fromkeys(f.short for f in found))
     rows = []
     for name in dict.fromkeys(str(f.confidential) for f in found):
