@@ -178,3 +178,14 @@ def test_a_population_gives_the_sampling_fraction() -> None:
     assert run is not None
     parts = dict(measured(run).readings.reading("suda").parts)
     assert parts["sampling fraction"] == pytest.approx(100 * 120 / 900)
+
+
+def test_noise_is_no_class_size() -> None:
+    table = pa.table({"age": [i % 50 for i in range(120)]})
+    recipe = {"quasi": ["age"], "k": 20, "release": "laplace", "epsilon": 0.5, "bounds": {"age": [0, 60]}}
+    run = shoal.protect(table, recipe).run
+    assert run is not None
+    page = Html().render(measured(run))
+    least = run.audit.overall.achieved
+    assert f"with at least {least - 1:g} others: the audit found k = {least:g}." in page
+    assert re.search(rf"<dt>k found</dt><dd>{least:g}<", page)

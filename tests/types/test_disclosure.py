@@ -161,3 +161,10 @@ def test_the_paragraph_tells_blocks_recoding_and_suppression() -> None:
     assert "pay was recoded first. Up to 10 % of the people" in told
     assert "pay is released unchanged except for recoding." in told
     assert "classes of at least 3 records" in told
+
+
+@pytest.mark.parametrize("asked", [{}, {"p": 1}, {"t": 1}, {"alpha": 1, "l_distinct": 1}])
+def test_a_requirement_that_every_table_meets_does_not_silence_the_warning(asked: dict[str, float]) -> None:
+    (warning,) = shoal.audit(FOUR, ["age"], ["ill"], require=asked).warnings
+    assert "in 1 of 3 classes (2 records)" in warning
+    assert not shoal.audit(FOUR, ["age"], ["ill"], require={**asked, "t": 0.9}).warnings

@@ -238,7 +238,7 @@ def _classes(account: Run) -> list[tuple[str, str, str]]:
 
 
 def _asked(account: Run) -> list[Finding]:
-    """Return the required findings about class sizes or noise."""
+    """Return the required findings about class sizes, or else about noise."""
     from shoal.report.sections.sentences import about_classes
 
     return about_classes(f for f in account.audit.findings if f.required is not None and f.confidential is None)

@@ -179,6 +179,11 @@ class Finding:
         return f"{self.model}{of} over {listing(self.attributes)}"
 
     @property
+    def is_void(self) -> bool:
+        """Whether the required level is one that every table reaches, such as t = 1 or p = 1."""
+        return self.required == 1 and self.model in _VOID_AT_1
+
+    @property
     def levels(self) -> tuple[str, str]:
         """The required and the achieved level, rounded so that a failure never looks like success."""
         required, achieved = _shown(self.required, self.achieved, self.holds)
@@ -205,6 +210,11 @@ class Finding:
             "holds": self.holds,
             "note": self.note,
         }
+
+
+_VOID_AT_1 = (
+    "t_closeness", "alpha_k", "p_sensitivity", "distinct_l_diversity", "entropy_l_diversity",
+)  # fmt: skip
 
 
 def _shown(required: float | None, achieved: float, holds: bool) -> tuple[str, str]:
@@ -325,7 +335,7 @@ class Audit(Shown):
 
     def _uniform(self) -> str:
         """Report the classes whose members share a confidential value, for columns without requirements."""
-        required = {f.confidential for f in self.findings if f.required is not None}
+        required = {f.confidential for f in self.findings if f.required is not None and not f.is_void}
         found = {f.confidential: f for f in self.findings if f.uniform[0] and f.confidential not in required}  # finest
         where = [
             f"of {name!r} in {f.uniform[0]:,} of {f.classes:,} classes ({f.uniform[1]:,} records)"
@@ -335,8 +345,8 @@ class Audit(Shown):
             return ""
         return (
             f"All members share one value {listing(where)}. Anyone who knows someone's "
-            f"class learns the value, and nothing was required of {_these(len(found))}. Require for example p = 2, "
-            f"or t."
+            f"class learns the value, and nothing that limits this was required of {_these(len(found))}. Require for "
+            "example p = 2, or t."
         )
 
     @property

@@ -105,6 +105,7 @@ _MISSING = {
 
 
 _OF_POPULATION = ("k_map", "delta_presence")
+_NOISE = "differential_privacy"
 _LINES = 8  # maximum number of requirements listed below the verdict
 
 
@@ -124,8 +125,9 @@ class Verdict(NamedTuple):
 
 
 def about_classes(findings: Iterable[Finding]) -> list[Finding]:
-    """Return the findings about class sizes or noise: not those of single people, of replays or of a population."""
-    return [f for f in findings if f.model not in ("dominance", "exchangeability", *_OF_POPULATION)]
+    """Return the findings about class sizes: not those of single people, replays or a population; else about noise."""
+    found = [f for f in findings if f.model not in ("dominance", "exchangeability", *_OF_POPULATION)]
+    return [f for f in found if f.model != _NOISE] or found
 
 
 def verdict(account: Run) -> Verdict:
