@@ -315,3 +315,15 @@ def test_strata_equal_separate_counts(seed: int) -> None:
         wanted += oracle["belonging"]([COLUMNS[name] for name in names], *both, scale).values()
     assert sorted(zip(found.released.tolist(), found.population.tolist(), strict=True)) == sorted(wanted)
     assert found.outside == outside
+
+
+def test_a_population_with_fewer_records_than_people_is_refused() -> None:
+    sample = pa.table({"age": [20, 21, 40, 41, 60, 61], "who": [1, 1, 2, 2, 3, 3]})
+    people = pa.table({"age": [20, 40]})
+    words = "2 records for a table of 3 different values of 'who'"
+    with pytest.raises(DataError, match=words):
+        shoal.protect(sample, quasi=["age"], k=3, subject="who", population=people)
+    with pytest.raises(DataError, match=words):
+        shoal.audit(sample, ["age"], subject="who", population=people)
+    enough = pa.table({"age": [20, 40, 60]})
+    assert shoal.audit(sample, ["age"], subject="who", population=enough).population["population"] == 3

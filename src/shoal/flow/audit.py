@@ -224,6 +224,10 @@ def _audit(
     if people is not None:
         if asked.subject is None:
             people.refuse_smaller_than(data.num_rows)
+        else:
+            people.refuse_smaller_than(
+                len(np.unique(people_of(release).codes)), f" different values of {asked.subject!r}"
+            )
         release = replace(release, population=people.parsed(schema, recipe.quasi))
         models += [one for one in of_population_in(required, given=True) if one not in models]
     findings = findings_of(release, recipe.quasi, models, recipe.confidential)

@@ -148,6 +148,11 @@ def people_for(population: Any, recipe: Recipe, table: Table) -> pa.Table | None
     people = read_population(population, recipe.text)
     if recipe.counted is None:
         people.refuse_smaller_than(len(table))
+    else:
+        people.refuse_smaller_than(
+            len(told_apart(table, recipe.counted, exact=recipe.subject_exact).unique()),
+            f" different values of {recipe.counted!r}",
+        )
     return people.parsed(table.schema, (*recipe.quasi, *recipe.strata))
 
 

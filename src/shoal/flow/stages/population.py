@@ -45,12 +45,12 @@ class Population:
         raise_all(DataError, faults)
         return pa.table(found)
 
-    def refuse_smaller_than(self, records: int) -> None:
-        """Refuse a population with fewer records than the table: it cannot contain everyone in it."""
-        if len(self) < records:
+    def refuse_smaller_than(self, members: int, what: str = "") -> None:
+        """Refuse a population with fewer records than the table has members: it cannot contain everyone in it."""
+        if len(self) < members:
             raise DataError(
                 f"Population: must contain everyone in the table, got {len(self):,} records for a table of "
-                f"{records:,}. Give the file that the table was drawn from."
+                f"{members:,}{what}. Give the file that the table was drawn from."
             )
 
 
