@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ import pytest
 import shoal
 from shoal.flow.protect.anonymise import measured
 from shoal.report.html import Html
+from shoal.report.sections.attackers import attackers, before_release
 from shoal.risk.individual_risk import individual_risks
 from shoal.types import Unchanged
 
@@ -189,3 +192,35 @@ def test_noise_is_no_class_size() -> None:
     least = run.audit.overall.achieved
     assert f"with at least {least - 1:g} others: the audit found k = {least:g}." in page
     assert re.search(rf"<dt>k found</dt><dd>{least:g}<", page)
+
+
+@pytest.mark.parametrize("counted", [{"subject": "home"}, {"strata": ["ill"]}])
+def test_runs_on_disk_count_people_strata_and_weights(counted: dict[str, Any], tmp_path: Path) -> None:
+    table = people().set_column(0, "age", pa.array([30 + i // 30 for i in range(120)]))
+    shoal.write_table(table.drop_columns(["shoe", "pay"]), tmp_path / "in.csv")
+    recipe = {"quasi": ["age"], "weight": "w", "k": 3, **counted}
+    done = shoal.protect(tmp_path / "in.csv", recipe, output=tmp_path / "out.csv", engine="disk")
+    assert done.run is not None
+    run = measured(done.run)
+    least = min(f.achieved for f in done.audit.findings if f.model == "k_anonymity")
+    assert run.readings["prosecutor_risk"] == pytest.approx(100 / least)
+    known = table.select(["age", *counted.get("strata", [])]).to_pylist()
+    classes = np.unique([str(one) for one in known], return_inverse=True)[1]
+    risk = individual_risks(classes, table.column("w").to_numpy())
+    assert run.readings["individual_risk"] == pytest.approx(100 * risk.max())
+    (*_, said) = before_release(run)
+    assert ("at least one of a person's records with" in said) is ("subject" in counted)
+    if "subject" in counted:
+        assert before_release(run)[0].startswith("By the sampling weights")  # one column has no special uniques
+        unknown = replace(run, compared=lambda: replace(run.comparison, people=None))
+        assert not attackers(unknown)
+        assert attackers(run)
+
+
+def test_no_single_match_where_no_record_is_unique() -> None:
+    table = pa.table({"age": [1, 1, 2, 2], "pay": [3, 3, 4, 4]})
+    run = shoal.protect(table, quasi=["age", "pay"], k=2).run
+    assert run is not None
+    assert before_release(measured(run)) == [
+        "Before protection, none of these records was unique among them on all quasi-identifiers."
+    ]

@@ -35,6 +35,8 @@ class Chances(NamedTuple):
 
 def attackers(account: Run) -> list[Chances]:
     """Return a row for each attacker whose risk was measured, for readers who may see the original."""
+    if (account.recipe.get("subject") or account.recipe.get("together")) and account.comparison.people is None:
+        return []  # k counts people, and whose records they are is not known here
     read = {one.measure: one for one in account.readings.readings if not math.isnan(one.value)}
     k = account.recipe.get("k")
     ceiling = share(1, int(k)) if k and account.audit.overall.required is not None else "–"
@@ -69,31 +71,39 @@ def _before(parts: Mapping[str, float], name: str) -> str:
 def before_release(account: Run) -> list[str]:
     """Say how many people of the original a few attributes identify, and how likely, for readers who may see it."""
     read = {one.measure: one for one in account.readings.readings if not math.isnan(one.value)}
-    said = []
-    if suda := read.get("suda"):
-        parts = dict(suda.parts)
-        most = sum(name.startswith("unique by ") for name in parts)
-        few = "one quasi-identifier" if most == 1 else f"{most} quasi-identifiers or fewer"
-        said.append(
-            f"Before protection, {_percent(parts['sample uniques'])} of these records were unique among them on all "
-            f"quasi-identifiers, and {_percent(suda.value)} already on {few}: these special uniques are the easiest to "
-            "find."
-        )
-        said.append(
-            f"If {_percent(parts['sampling fraction'])} of the population is in the table, someone who finds exactly "
-            "one match in these original values is estimated to have the right person with a chance of "
-            f"{_percent(parts['highest DIS-SUDA'])} at worst and {_percent(parts['mean DIS-SUDA of uniques'])} on "
-            "average (DIS-SUDA)."
-        )
+    said = _uniques(read["suda"]) if "suda" in read else []
     if risk := read.get("individual_risk"):
         parts = dict(risk.parts)
+        whose = (
+            "of a household, at least one member"
+            if account.recipe.get("together")
+            else "at least one of a person's records"
+        )
         group = parts.get("highest of a group")
         said.append(
             f"By the sampling weights, someone who finds a match in the original values has the right person of the "
             f"population with a chance of {_percent(risk.value)} at worst and {_percent(parts['mean'])} on average"
-            f"{'' if group is None else f'; of a household, at least one member with {_percent(group)} at worst'}."
+            f"{'' if group is None else f'; {whose} with {_percent(group)} at worst'}."
         )
     return said
+
+
+def _uniques(suda: Reading) -> list[str]:
+    """Say how many records were unique, and how often a single match is right; nobody has one without unique ones."""
+    parts = dict(suda.parts)
+    if not parts["sample uniques"]:
+        return ["Before protection, none of these records was unique among them on all quasi-identifiers."]
+    most = sum(name.startswith("unique by ") for name in parts)
+    few = "one quasi-identifier" if most == 1 else f"{most} quasi-identifiers or fewer"
+    return [
+        f"Before protection, {_percent(parts['sample uniques'])} of these records were unique among them on all "
+        f"quasi-identifiers, and {_percent(suda.value)} already on {few}: these special uniques are the easiest to "
+        "find.",
+        f"If {_percent(parts['sampling fraction'])} of the population is in the table, someone who finds exactly one "
+        "match in these original values is estimated to have the right person with a chance of "
+        f"{_percent(parts['highest DIS-SUDA'])} at worst and {_percent(parts['mean DIS-SUDA of uniques'])} on average "
+        "(DIS-SUDA).",
+    ]
 
 
 def _percent(value: float) -> str:

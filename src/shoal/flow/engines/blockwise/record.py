@@ -9,8 +9,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pyarrow as pa
 
-from shoal.flow.stages.encode import confidential_columns, encode
+from shoal.flow.stages.encode import confidential_columns, encode, weights_in
 from shoal.flow.stages.measure import compared, measures, of_sample, recoding_readings
+from shoal.flow.stages.values import people_in, strata_of
 from shoal.flow.stages.versions import versions
 from shoal.recipe.recipe import Recipe
 from shoal.types import Comparison, Partition, Readings, Release, Role, Run, Schema, Table, with_columns
@@ -45,6 +46,7 @@ class Sampled:
     sse: Mapping[str, float]
     sst: Mapping[str, float]
     recoding: Mapping[str, float] = field(default_factory=dict)  #: SSE of recoded ones, if they were only recoded
+    weighed: bool = True  #: weights are those of the original records, not means of classes
 
     def run(self, partition: Partition) -> Run:
         """Return the record of the run; its comparison holds the sample."""
@@ -66,10 +68,14 @@ class Sampled:
         before = self.original.as_read if self.recoding else self.original
         schema = before.schema
         typed, attributes = encode(before, schema.names(Role.QUASI), missing=self.missing)
+        counted = self.recipe.counted if self.recipe.counted in self.original.data.column_names else None
         return replace(
             compared(attributes, schema, typed.data, with_columns(typed.data, self.values)),
+            strata=strata_of(self.original),
             confidential=confidential_columns(self.original),
             seed=self.recipe.seed,
+            sampling=weights_in(self.original) if self.weighed else None,
+            people=people_in(self.original, counted, exact=self.recipe.subject_exact),
         )
 
     def _release(self) -> Release:

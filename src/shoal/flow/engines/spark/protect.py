@@ -167,7 +167,8 @@ class _Sample:
         """Return the sample for the record of the run."""
         values = {one.name: self.released.column(one.name) for one in formed.release.encoded.columns}
         columns = formed.release.columns
-        return Sampled(facts.recipe, facts.missing, self.original, columns, values, self.names, formed.sse, formed.sst)
+        found = Sampled(facts.recipe, facts.missing, self.original, columns, values, self.names, formed.sse, formed.sst)
+        return replace(found, weighed=facts.recipe.release_weight == "record")
 
 
 def _in_sample(table: pa.Table) -> pa.Table:
