@@ -1,4 +1,4 @@
-"""Individual risk: the chance of finding a sampled person in the population, by sampling weights, at worst."""
+"""Individual risk: the chance of finding a sampled person in the population before release, by weights, at worst."""
 
 from __future__ import annotations
 
