@@ -12,15 +12,20 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Callable
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 import typer.main
+from rich.console import Console
+from rich.progress import Progress
 
 import shoal
 from shoal import registry
 from shoal.cli import ORDER, _commands, app
+from shoal.cli._tables import Bar
 
 SHOAL = [sys.executable, "-m", "shoal"]
 COMMANDS = sorted(registry.built_in("cli"))
@@ -245,3 +250,27 @@ def test_all_settings_of_a_search(run: Callable, people: Path) -> None:
     assert sum("beaten" in row for row in rows) == len(ran) - len(found["frontier"])
     assert sum("recommended" in row for row in rows) == 1
     assert "beaten" not in short
+
+
+def test_names_do_not_command_the_terminal(run: Callable, tmp_path: Path) -> None:
+    title = "\x1b]0;title\x07\u202e"
+    table = pa.table({f"pay{title}": list(range(20)), f"ill{title}": list("abcd") * 5})
+    shoal.write_table(table, tmp_path / "in.parquet")
+    pay, ill = table.column_names
+    asked = ["audit", str(tmp_path / "in.parquet"), "--quasi"]
+    printed = [
+        run("inspect", str(tmp_path / "in.parquet")),
+        run(*asked, pay, "--confidential", ill),
+        run(*asked, "pax"),
+    ]
+    for ran in printed:
+        text = ran.out + ran.err
+        assert "pay\ufffd]0;title" in text
+        assert not set("\x1b\x07\u202e") & set(text)
+
+
+def test_messages_above_the_bar_are_not_markup(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = Console(file=StringIO(), force_terminal=True, width=100)
+    with Progress(console=shown) as bar:
+        Bar(bar).say("column [/]\x1b]0;t\x07 [red]is[/red] read as text")
+    assert "column [/]\ufffd]0;t\ufffd [red]is[/red] read as text" in shown.file.getvalue()

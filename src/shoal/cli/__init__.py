@@ -23,6 +23,7 @@ import typer
 from typer.core import TyperArgument, TyperCommand
 
 from shoal import registry
+from shoal.cli._echo import echo
 from shoal.errors import ShoalError
 
 #: Commands in the order in which people work; all others follow by name.
@@ -75,7 +76,7 @@ def _version(asked: bool) -> None:
     if asked:
         from shoal import __version__
 
-        typer.echo(f"shoal {__version__}")
+        echo(f"shoal {__version__}")
         raise typer.Exit
 
 
@@ -162,4 +163,4 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _say(message: str) -> None:
-    typer.echo(f"shoal: {message}" if "\n" not in message else f"shoal:\n{message}", err=True)
+    echo(f"shoal: {message}" if "\n" not in message else f"shoal:\n{message}", err=True)
