@@ -9,6 +9,7 @@ import os
 import re
 import resource
 import shlex
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -274,3 +275,19 @@ def test_messages_above_the_bar_are_not_markup(monkeypatch: pytest.MonkeyPatch) 
     with Progress(console=shown) as bar:
         Bar(bar).say("column [/]\x1b]0;t\x07 [red]is[/red] read as text")
     assert "column [/]\ufffd]0;t\ufffd [red]is[/red] read as text" in shown.file.getvalue()
+
+
+@pytest.mark.parametrize("moment", ["shoal.registry", "typer", "shoal.cli.protect"])
+def test_an_interruption_while_modules_load_is_quiet(tmp_path: Path, moment: str) -> None:
+    """At the moment when this module would be imported, Ctrl-C comes."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "import os, signal, sys\n"
+        "class Interrupts:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        f"        if name == {moment!r}: os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Interrupts())\n"
+    )
+    places = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
+    environment = {**os.environ, "PYTHONPATH": places}
+    ran = subprocess.run([*SHOAL, "list"], env=environment, capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (-signal.SIGINT, "", "")

@@ -132,18 +132,27 @@ def _terminate(number: int, _: object) -> None:
     sys.exit(128 + number)
 
 
+def _receive_signals() -> None:
+    """Let stop signals raise exceptions; one that is ignored, as under nohup, stays ignored."""
+    signal.signal(signal.SIGTERM, _terminate)
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, _terminate)
+    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # until here it ended the process, without a stack trace
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Run a command; a user's mistake ends in one sentence and an exit code, never in a stack trace."""
     if not app.registered_commands:
         _commands()
     if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, _terminate)
-        if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as under nohup
-            signal.signal(signal.SIGHUP, _terminate)
+        _receive_signals()
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a name that the terminal cannot show must not stop the work
     try:
         app(args=arguments, prog_name="shoal", standalone_mode=True)  # also for python -m shoal
+    except KeyboardInterrupt:  # between the command and its exit
+        sys.exit(130)
     except ShoalError as error:
         _say(str(error))
         sys.exit(error.exit_code)
