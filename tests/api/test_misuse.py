@@ -20,6 +20,7 @@ VERBS: dict[str, Callable[..., Any]] = {
     "compare": lambda **more: shoal.compare(PEOPLE, PEOPLE, **{"columns": ["age"], **more}),
     "attack": lambda **more: shoal.attack(PEOPLE, PEOPLE, quasi=["age"], **more),
     "inspect": lambda **more: shoal.inspect(PEOPLE, **more),
+    "microaggregate": lambda **more: shoal.microaggregate(**{"k": 2, **more}),
     "verify": lambda **more: shoal.verify(**{"evidence": "no.json", "output": PEOPLE, **more}),
 }
 
@@ -49,6 +50,7 @@ VERBS: dict[str, Callable[..., Any]] = {
         ("attack", "evidence", 4, "must be a path, got a int"),
         ("inspect", "reviewed", 4, "reviewed must be a list of column names, got 4"),
         ("inspect", "text", 4, "text must be a table of names and values, got 4"),
+        ("microaggregate", "X", [[1], [2, 3]], "X must be an array of numbers"),
         ("verify", "evidence", None, "must be a path, got a NoneType"),
     ],
 )
