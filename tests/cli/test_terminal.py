@@ -197,8 +197,7 @@ def test_a_closed_pipe_is_quiet(arguments: list[str]) -> None:
 
 
 def test_help_to_a_closed_pipe_is_quiet() -> None:
-    assert closed_pipe("--help")[1] == ""
-    assert closed_pipe("protect", "--help")[1] == ""
+    assert closed_pipe("--help") == closed_pipe("protect", "--help") == closed_pipe("--version") == (141, "")
 
 
 def test_a_file_is_protected_whoever_reads_the_summary(people: Path) -> None:
@@ -291,3 +290,20 @@ def test_an_interruption_while_modules_load_is_quiet(tmp_path: Path, moment: str
     environment = {**os.environ, "PYTHONPATH": places}
     ran = subprocess.run([*SHOAL, "list"], env=environment, capture_output=True, text=True, check=False)
     assert (ran.returncode, ran.stdout, ran.stderr) == (-signal.SIGINT, "", "")
+
+
+@pytest.mark.parametrize(
+    ("typed", "code", "said"),
+    [
+        ("list > /dev/full", 5, "shoal: Standard output could not be written (No space left on device). "),
+        ("schema > /dev/full", 5, "shoal: Standard output could not be written (No space left on device). "),
+        ("--help > /dev/full", 5, "shoal: Standard output could not be written (No space left on device). "),
+        ("list >&-", 5, "shoal: Standard output is closed, and the results go there. "),
+        ("audit no.csv --quasi a 2>&-", 3, ""),
+    ],
+)
+def test_closed_and_full_outputs(typed: str, code: int, said: str) -> None:
+    ran = subprocess.run(["sh", "-c", f"{shlex.join(SHOAL)} {typed}"], stderr=subprocess.PIPE, text=True, check=False)
+    assert ran.returncode == code
+    assert ran.stderr.startswith(said)
+    assert ran.stderr.count("\n") == bool(said)

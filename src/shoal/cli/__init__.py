@@ -7,6 +7,7 @@ reader of standard output has gone.
 
 from __future__ import annotations
 
+import errno
 import functools
 import importlib
 import io
@@ -17,7 +18,8 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
-from typing import Any
+from contextlib import suppress
+from typing import Any, NoReturn
 
 import typer
 from typer.core import TyperArgument, TyperCommand
@@ -59,6 +61,10 @@ class Grouped(TyperCommand):
         for heading in sorted(groups, key=lambda one: HEADINGS.index(one) if one in HEADINGS else len(HEADINGS)):
             with formatter.section(heading):
                 formatter.write_dl(groups[heading])
+
+
+#: Faults of a disk or terminal that standard output goes to.
+_UNWRITABLE = (errno.ENOSPC, errno.EIO, errno.EBADF, errno.EFBIG, errno.EDQUOT)
 
 
 app = typer.Typer(
@@ -159,17 +165,32 @@ def main(arguments: list[str] | None = None) -> None:
     except MemoryError:
         _say("Not enough memory for this table. Close other programs, or use fewer columns.")
         sys.exit(5)
+    except SystemExit as error:
+        sys.exit(141 if error.code == 1 and sys.stdout is not None and _output_closed() else error.code)  # of the help
     except Exception as error:
         if os.environ.get("SHOAL_DEBUG"):
             raise
-        package = registry.package_in(error)
-        _say(
-            f"{f'Package {package}' if package else 'shoal itself'} failed ({type(error).__name__}). No unfinished "
-            f"file was left behind. Please report it{' to its author' if package else ''} with the command you typed. "
-            "SHOAL_DEBUG=1 shows where, but may show values of the table."
-        )
-        sys.exit(1)
+        _say_failure(error)
+
+
+def _say_failure(error: Exception) -> NoReturn:
+    """Say what failed, and end: standard output, a package, or shoal itself."""
+    if sys.stdout is None:
+        _say("Standard output is closed, and the results go there. Open it, or send it to a file.")
+        sys.exit(5)
+    if isinstance(error, OSError) and error.filename is None and error.errno in _UNWRITABLE:
+        _say(f"Standard output could not be written ({error.strerror}). Send it elsewhere, or free space.")
+        sys.stdout = None  # otherwise the interpreter tries again at exit
+        sys.exit(5)
+    package = registry.package_in(error)
+    _say(
+        f"{f'Package {package}' if package else 'shoal itself'} failed ({type(error).__name__}). No unfinished "
+        f"file was left behind. Please report it{' to its author' if package else ''} with the command you typed. "
+        "SHOAL_DEBUG=1 shows where, but may show values of the table."
+    )
+    sys.exit(1)
 
 
 def _say(message: str) -> None:
-    echo(f"shoal: {message}" if "\n" not in message else f"shoal:\n{message}", err=True)
+    with suppress(OSError, AttributeError):  # a closed standard error must not change the exit code
+        echo(f"shoal: {message}" if "\n" not in message else f"shoal:\n{message}", err=True)

@@ -511,7 +511,7 @@ def progress_bar(*, quiet: bool = False, lines: bool = False) -> Iterator[None]:
     if quiet:
         yield
         return
-    if not sys.stderr.isatty():
+    if sys.stderr is None or not sys.stderr.isatty():
         with progress.listening(Pipe(lines)):
             yield
         return
