@@ -307,3 +307,21 @@ def test_closed_and_full_outputs(typed: str, code: int, said: str) -> None:
     assert ran.returncode == code
     assert ran.stderr.startswith(said)
     assert ran.stderr.count("\n") == bool(said)
+
+
+@pytest.mark.parametrize("command", [["inspect"], ["explore", "--quasi", "a"]])
+def test_a_folder_in_place_of_a_file_is_called_one(run: Callable, tmp_path: Path, command: list[str]) -> None:
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "a.csv").write_text("a\n1\n2\n")
+    ran = run(*command, str(tmp_path / "parts"))
+    assert (ran.code, ran.err) == (2, f"shoal: {tmp_path}/parts: must be a file, got a folder. Name a file in it.\n")
+
+
+def test_one_record_is_not_plural(run: Callable, tmp_path: Path) -> None:
+    (tmp_path / "one.csv").write_text("a,b\n1,2\n")
+    assert run("inspect", str(tmp_path / "one.csv")).out.startswith("Columns of 1 record, roles guessed\n")
+
+
+def test_an_unknown_effort_of_a_search_is_called_effort(run: Callable, people: Path) -> None:
+    ran = run("explore", str(people), "--quasi", "income", "--effort", "fsat")
+    assert (ran.code, ran.err.partition(";")[0]) == (2, "shoal: Explore: no effort is called 'fsat'")

@@ -11,6 +11,7 @@ import typer
 from shoal.cli import _options as o
 from shoal.cli._echo import echo
 from shoal.cli._tables import console, print_json, print_table, progress_bar, shortened
+from shoal.display.words import counted
 
 if TYPE_CHECKING:
     from shoal.types import Combination, Inspection
@@ -65,7 +66,7 @@ def _print_columns(found: Inspection) -> None:
         name = f"{guess.name}: {guess.label}" if guess.label else guess.name
         why = (guess.role.value, guess.reason) if wide else (f"{guess.role.value}: {guess.reason}",)
         rows.append((name, guess.kind.value, missing, f"{guess.distinct:,}", *why))
-    title = f"Columns of {found.records:,} records, roles guessed"
+    title = f"Columns of {counted(found.records, 'record')}, roles guessed"
     labelled = any(guess.label for guess in found.columns)
     why_heads = ("Role", "Why") if wide else ("Role, and why",)
     heads = ("Column: label" if labelled else "Column", "Kind", "Missing", "Distinct", *why_heads)
