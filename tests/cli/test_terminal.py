@@ -158,6 +158,18 @@ def test_tables_are_stacked_in_a_narrow_window(run: Callable, people: Path, monk
     assert max(map(len, table.splitlines())) < 60
 
 
+@pytest.mark.parametrize("width", [60, 61, 80, 100])
+def test_long_names_do_not_widen_tables(
+    run: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    table = pa.table({"age" * 30: list(range(20)), f"{'w' * 24} {'v' * 24}": list(range(20)), "ill": list("abcd") * 5})
+    shoal.write_table(table, tmp_path / "in.csv")
+    rows = [line for line in run("inspect", str(tmp_path / "in.csv")).out.splitlines() if line[:1] in ("│", "┃")]
+    assert rows
+    assert max(map(len, rows)) <= width
+
+
 @pytest.mark.parametrize("width", [60, 70, 80, 99, 100, 140])
 def test_no_table_is_cut_or_tears_words(
     run: Callable, people: Path, monkeypatch: pytest.MonkeyPatch, width: int

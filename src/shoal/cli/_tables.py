@@ -21,6 +21,7 @@ from shoal.memory import gigabytes
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress, TaskID
+    from rich.table import Table
 
     from shoal.types import (
         Attempts,
@@ -97,7 +98,33 @@ def print_table(
             table.add_section()
         else:
             table.add_row(*row)
+    _fit(table, screen, least, [(head, *some) for head, some in zip(heads, cells, strict=True)])
     screen.print(table)
+
+
+def _fit(table: Table, screen: Console, least: Sequence[int], cells: Iterable[Sequence[str]]) -> None:
+    """Set the widths of columns where rich makes the table too wide, because it widens narrow columns last."""
+    from rich.segment import Segment
+
+    if max(map(Segment.get_line_length, Segment.split_lines(screen.render(table)))) > screen.width:
+        most = [max(len(line) for cell in some for line in cell.split("\n")) for some in cells]
+        for column, width in zip(table.columns, _fitted(screen.width - 1, least, most), strict=True):
+            column.width = width
+
+
+def _fitted(room: int, least: Sequence[int], most: Sequence[int]) -> list[int]:
+    """Return widths of columns that fill the room: their least widths, and equal shares of what is left.
+
+    >>> _fitted(30, [4, 5, 5], [4, 7, 90])
+    [4, 7, 10]
+    """
+    found, spare = list(least), room - sum(3 + width for width in least)
+    wanting = sorted(range(len(least)), key=lambda at: most[at] - least[at])
+    for done, at in enumerate(wanting):
+        more = max(0, min(most[at] - least[at], spare // (len(wanting) - done)))
+        found[at] += more
+        spare -= more
+    return found
 
 
 def _longest(text: str) -> int:
