@@ -112,7 +112,14 @@ def beside(target: Place) -> Place:
 
 def path_or_none(given: str | Path | None) -> Path | None:
     """Return a path; None where nothing is given."""
-    return None if given is None else Path(given)
+    return None if given is None else path(given)
+
+
+def path(given: str | Path) -> Path:
+    """Return a path; refuse anything that is none."""
+    if not isinstance(given, (str, Path)):
+        raise ParameterError(f"A place must be a path, got a {type(given).__name__}. Give a text or a Path.")
+    return Path(given)
 
 
 def place(given: str | Path | Place) -> Place:

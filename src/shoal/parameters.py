@@ -222,11 +222,11 @@ def not_known(field: str, name: object, known: Collection[str]) -> str:
     import difflib
 
     near = difflib.get_close_matches(str(name), list(known), n=1)
-    near = near or sorted(one for one in known if name and one.startswith(f"{name}_"))[:_SUGGESTED]
+    near = near or sorted(one for one in known if str(name) and one.startswith(f"{name}_"))[:_SUGGESTED]
     meant = " or ".join(filter(None, (", ".join(map(repr, near[:-1])), *map(repr, near[-1:]))))
     remedy = f"Did you mean {meant}?" if near else "Choose one of these."
     allowed = f"there {'is' if len(known) == 1 else 'are'} {listing(sorted(known), most=20) or 'none'}"
-    return f"no {field} is called {name!r}; {allowed}. {remedy}"
+    return f"no {field} is called {repr(name) if isinstance(name, str) else shown(name)}; {allowed}. {remedy}"
 
 
 def shown(value: object) -> str:

@@ -151,6 +151,8 @@ def for_file(family: str, path: Path) -> Any:
         known = of(family, "suffixes")
         if fitting := [suffix for suffix in known if path.name.lower().endswith(suffix)]:
             return load(family, known[max(fitting, key=len)])
+    if path.is_dir():
+        raise ParameterError(f"{path}: must be a file, got a folder. Name a file in it.")
     allowed, end = ", ".join(sorted(known)), path.suffix or "no suffix"
     raise ParameterError(f"{path}: the name must end in {allowed}, got {end}. Rename or convert it.")
 

@@ -141,8 +141,9 @@ def _not_numeric(X: Any) -> list[str]:
 
 
 def _numeric(column: Any) -> bool:
-    if np.asarray(column).dtype.kind == "c":  # scikit-learn says what is wrong with complex numbers
-        return True
+    kind = np.asarray(column).dtype.kind
+    if kind in "cmM":  # scikit-learn says what is wrong with complex numbers; dates would become nanoseconds
+        return kind == "c"
     try:
         np.asarray(column, np.float64)
     except (TypeError, ValueError):

@@ -80,6 +80,12 @@ def test_without_scikit_learn_it_says_how_to_install_it() -> None:
     assert "Microaggregator: needs the package sklearn. Install it with pip install 'shoal[sklearn]'." in ran.stderr
 
 
+def test_dates_are_refused_beside_numbers() -> None:
+    table = pd.DataFrame({"age": np.arange(30), "seen": pd.date_range("2020-01-01", periods=30)})
+    with pytest.raises(shoal.DataError, match="must hold numbers, 'seen' does not"):
+        Microaggregator(k=5).fit_transform(table)
+
+
 @pytest.mark.parametrize("frame", [True, False])
 def test_text_is_refused_without_its_cells(frame: bool) -> None:
     table = pd.DataFrame({"age": np.arange(30), "school": ["Bachelors", "Masters"] * 15})

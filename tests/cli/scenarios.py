@@ -517,6 +517,11 @@ def _(folder: Path) -> list[str]:
     return ["compare", "people.csv", "people.csv"]
 
 
+@scenario("A subject without a name, as from an unset variable of the shell", 2)
+def _(folder: Path) -> list[str]:
+    return command(folder, "--subject", "")
+
+
 @scenario("An unknown attacker", 2)
 def _(folder: Path) -> list[str]:
     return command(folder, "--attacker", "spy")

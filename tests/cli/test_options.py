@@ -49,3 +49,16 @@ def test_other_commands_have_the_same_words(run: Callable, command: str) -> None
 def test_zero_is_typed_and_not_left_out(run: Callable) -> None:
     ran = run("protect", "in.csv", "-o", "out.csv", "--quasi", "a", "--k", "0")
     assert (ran.code, "k must be an integer ≥ 2, got 0" in ran.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        (("--k", "five"), "--k: must be an integer, got 'five'. Correct it."),
+        (("--k", "2.5"), "--k: must be an integer, got '2.5'. Correct it."),
+        (("--t", "0,2"), "--t: must be a number, got '0,2'. Correct it."),
+    ],
+)
+def test_a_number_that_is_none_is_shown(run: Callable, typed: tuple[str, str], said: str) -> None:
+    ran = run("protect", "no.csv", "-o", "out.csv", "--quasi", "a", *typed)
+    assert (ran.code, ran.err) == (2, f"shoal: {said}\n")

@@ -9,18 +9,24 @@ import os
 import re
 import resource
 import shlex
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 import typer.main
+from rich.console import Console
+from rich.progress import Progress
 
 import shoal
 from shoal import registry
 from shoal.cli import ORDER, _commands, app
+from shoal.cli._tables import Bar
 
 SHOAL = [sys.executable, "-m", "shoal"]
 COMMANDS = sorted(registry.built_in("cli"))
@@ -152,6 +158,18 @@ def test_tables_are_stacked_in_a_narrow_window(run: Callable, people: Path, monk
     assert max(map(len, table.splitlines())) < 60
 
 
+@pytest.mark.parametrize("width", [60, 61, 80, 100])
+def test_long_names_do_not_widen_tables(
+    run: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    table = pa.table({"age" * 30: list(range(20)), f"{'w' * 24} {'v' * 24}": list(range(20)), "ill": list("abcd") * 5})
+    shoal.write_table(table, tmp_path / "in.csv")
+    rows = [line for line in run("inspect", str(tmp_path / "in.csv")).out.splitlines() if line[:1] in ("│", "┃")]
+    assert rows
+    assert max(map(len, rows)) <= width
+
+
 @pytest.mark.parametrize("width", [60, 70, 80, 99, 100, 140])
 def test_no_table_is_cut_or_tears_words(
     run: Callable, people: Path, monkeypatch: pytest.MonkeyPatch, width: int
@@ -191,8 +209,7 @@ def test_a_closed_pipe_is_quiet(arguments: list[str]) -> None:
 
 
 def test_help_to_a_closed_pipe_is_quiet() -> None:
-    assert closed_pipe("--help")[1] == ""
-    assert closed_pipe("protect", "--help")[1] == ""
+    assert closed_pipe("--help") == closed_pipe("protect", "--help") == closed_pipe("--version") == (141, "")
 
 
 def test_a_file_is_protected_whoever_reads_the_summary(people: Path) -> None:
@@ -245,3 +262,78 @@ def test_all_settings_of_a_search(run: Callable, people: Path) -> None:
     assert sum("beaten" in row for row in rows) == len(ran) - len(found["frontier"])
     assert sum("recommended" in row for row in rows) == 1
     assert "beaten" not in short
+
+
+def test_names_do_not_command_the_terminal(run: Callable, tmp_path: Path) -> None:
+    title = "\x1b]0;title\x07\u202e"
+    table = pa.table({f"pay{title}": list(range(20)), f"ill{title}": list("abcd") * 5})
+    shoal.write_table(table, tmp_path / "in.parquet")
+    pay, ill = table.column_names
+    asked = ["audit", str(tmp_path / "in.parquet"), "--quasi"]
+    printed = [
+        run("inspect", str(tmp_path / "in.parquet")),
+        run(*asked, pay, "--confidential", ill),
+        run(*asked, "pax"),
+    ]
+    for ran in printed:
+        text = ran.out + ran.err
+        assert "pay\ufffd]0;title" in text
+        assert not set("\x1b\x07\u202e") & set(text)
+
+
+def test_messages_above_the_bar_are_not_markup(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = Console(file=StringIO(), force_terminal=True, width=100)
+    with Progress(console=shown) as bar:
+        Bar(bar).say("column [/]\x1b]0;t\x07 [red]is[/red] read as text")
+    assert "column [/]\ufffd]0;t\ufffd [red]is[/red] read as text" in shown.file.getvalue()
+
+
+@pytest.mark.parametrize("moment", ["shoal.registry", "typer", "shoal.cli.protect"])
+def test_an_interruption_while_modules_load_is_quiet(tmp_path: Path, moment: str) -> None:
+    """At the moment when this module would be imported, Ctrl-C comes."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "import os, signal, sys\n"
+        "class Interrupts:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        f"        if name == {moment!r}: os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Interrupts())\n"
+    )
+    places = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
+    environment = {**os.environ, "PYTHONPATH": places}
+    ran = subprocess.run([*SHOAL, "list"], env=environment, capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (-signal.SIGINT, "", "")
+
+
+@pytest.mark.parametrize(
+    ("typed", "code", "said"),
+    [
+        ("list > /dev/full", 5, "shoal: Standard output could not be written (No space left on device). "),
+        ("schema > /dev/full", 5, "shoal: Standard output could not be written (No space left on device). "),
+        ("--help > /dev/full", 5, "shoal: Standard output could not be written (No space left on device). "),
+        ("list >&-", 5, "shoal: Standard output is closed, and the results go there. "),
+        ("audit no.csv --quasi a 2>&-", 3, ""),
+    ],
+)
+def test_closed_and_full_outputs(typed: str, code: int, said: str) -> None:
+    ran = subprocess.run(["sh", "-c", f"{shlex.join(SHOAL)} {typed}"], stderr=subprocess.PIPE, text=True, check=False)
+    assert ran.returncode == code
+    assert ran.stderr.startswith(said)
+    assert ran.stderr.count("\n") == bool(said)
+
+
+@pytest.mark.parametrize("command", [["inspect"], ["explore", "--quasi", "a"]])
+def test_a_folder_in_place_of_a_file_is_called_one(run: Callable, tmp_path: Path, command: list[str]) -> None:
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "a.csv").write_text("a\n1\n2\n")
+    ran = run(*command, str(tmp_path / "parts"))
+    assert (ran.code, ran.err) == (2, f"shoal: {tmp_path}/parts: must be a file, got a folder. Name a file in it.\n")
+
+
+def test_one_record_is_not_plural(run: Callable, tmp_path: Path) -> None:
+    (tmp_path / "one.csv").write_text("a,b\n1,2\n")
+    assert run("inspect", str(tmp_path / "one.csv")).out.startswith("Columns of 1 record, roles guessed\n")
+
+
+def test_an_unknown_effort_of_a_search_is_called_effort(run: Callable, people: Path) -> None:
+    ran = run("explore", str(people), "--quasi", "income", "--effort", "fsat")
+    assert (ran.code, ran.err.partition(";")[0]) == (2, "shoal: Explore: no effort is called 'fsat'")

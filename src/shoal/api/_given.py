@@ -10,7 +10,7 @@ from typing import Any, TypeGuard
 
 from shoal.errors import DataError, ParameterError, listing
 from shoal.locations import Place, place
-from shoal.parameters import declarations, unknown
+from shoal.parameters import declarations, shown, unknown
 from shoal.recipe.recipe import Recipe
 from shoal.recipe.requirements import into_fields
 
@@ -75,6 +75,13 @@ def _refuse_misspelt(fields: Mapping[str, Any], verb: Callable[..., Any]) -> Non
         near = [] if name in known else difflib.get_close_matches(name, [*known, *arguments], n=1)
         if near and near[0] in arguments:
             raise ParameterError(unknown(verb.__name__, "argument", name, arguments))
+
+
+def table_of(verb: str, field: str, given: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """Return a table of names and values, empty if none is given; refuse anything else."""
+    if given is not None and not isinstance(given, Mapping):
+        raise ParameterError(f"{verb}: {field} must be a table of names and values, got {shown(given)}. Give a dict.")
+    return given or {}
 
 
 def refuse_with_frame(verb: str, remedy: str, **given: Any) -> None:

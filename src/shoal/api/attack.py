@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from shoal.api._given import AnyRecipe, is_place, recipe_of, refuse_with_frame
+from shoal.api._given import AnyRecipe, is_place, recipe_of, refuse_with_frame, table_of
 from shoal.api._stores import reads
 from shoal.errors import ParameterError
 from shoal.flow import attack as flow
 from shoal.flow.stages.read import listed
-from shoal.locations import path_or_none, place
+from shoal.locations import path, path_or_none, place
 from shoal.types import Attempts
 
 
@@ -67,7 +67,8 @@ def attack(
     >>> found["linkage"].learnt, found["linkage"].verdict
     (40, 'succeeded')
     """
-    stated = None if evidence is None else flow.read_evidence(Path(evidence))
+    text = table_of("attack", "text", text)
+    stated = None if evidence is None else flow.read_evidence(path(evidence))
     if recipe is None and stated is not None:
         recipe = {**flow.recipe_in(stated, Path(str(evidence)).name), **fields}
         fields = {}
@@ -80,7 +81,7 @@ def attack(
         raise ParameterError(f"attack: released must be one table or two, got {len(tables)}. Give one release.")
     every = [original, *tables, *(() if earlier is None else (earlier,))]
     if not any(is_place(one) for one in every):
-        refuse_with_frame("attack", "Only text files have a text format.", text=text)
+        refuse_with_frame("attack", "Only text files have a text format.", text=text or None)
         refuse_with_frame("attack", "Frames are in memory already.", memory=memory)
     read = [place(one) if is_place(one) else one for one in every]
     return flow.attack_release(
@@ -92,7 +93,7 @@ def attack(
             stated,
             path_or_none(receipt),
             listed("only", only),
-            text or {},
+            text,
             memory,
         )
     )

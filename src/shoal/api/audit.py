@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from shoal.api._given import is_place, refuse_with_frame
+from shoal.api._given import is_place, refuse_with_frame, table_of
 from shoal.api._stores import reads
 from shoal.flow import audit as flow
 from shoal.locations import place
@@ -63,20 +63,21 @@ def audit(
     >>> audit(pa.table({"age": [40, 40, 50, None]}), quasi=["age"]).to_dict()["k"]
     1
     """
+    text = table_of("audit", "text", text)
     asked = flow.Asked(
         quasi,
         confidential,
         subject,
-        require or {},
-        kinds or {},
-        taxonomies or {},
+        table_of("audit", "require", require),
+        table_of("audit", "kinds", kinds),
+        table_of("audit", "taxonomies", taxonomies),
         weight,
         subject_exact=subject_exact,
     )
     people = place(population) if is_place(population) else population
     if is_place(frame):
-        return flow.audit_file(place(frame), asked, text or {}, memory, people)
-    refuse_with_frame("audit", "Only a text file has a text format.", text=text)
+        return flow.audit_file(place(frame), asked, text, memory, people)
+    refuse_with_frame("audit", "Only a text file has a text format.", text=text or None)
     refuse_with_frame("audit", "A frame is in memory already.", memory=memory)
     return flow.audit_frame(frame, asked, people)
 

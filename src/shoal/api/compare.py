@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from shoal.api._given import AnyRecipe, is_place, recipe_of, refuse_with_frame
+from shoal.api._given import AnyRecipe, is_place, recipe_of, refuse_with_frame, table_of
 from shoal.api._stores import reads
 from shoal.errors import ParameterError
 from shoal.flow import compare as flow
+from shoal.flow.stages.read import listed
 from shoal.locations import path_or_none, place
 from shoal.types import Readings
 
@@ -84,15 +85,16 @@ def compare(
     >>> round(compare(before, after, ["sex"])["sse"], 6)
     2.0
     """
+    text = table_of("compare", "text", text)
     said = flow.Compared(
         columns,
-        kinds or {},
-        taxonomies or {},
-        orders or {},
-        confidential,
-        strata,
+        table_of("compare", "kinds", kinds),
+        table_of("compare", "taxonomies", taxonomies),
+        table_of("compare", "orders", orders),
+        listed("confidential", confidential),
+        listed("strata", strata),
         key,
-        set or {},
+        table_of("compare", "set", set),
         seed,
         measures,
         synthetic=synthetic,
@@ -102,7 +104,7 @@ def compare(
     given = [original, masked] if control is None else [original, masked, control]
     if all(map(is_place, given)):
         outside = None if control is None else place(control)
-        return flow.compare_files(place(original), place(masked), asked, text or {}, memory, outside)
+        return flow.compare_files(place(original), place(masked), asked, text, memory, outside)
     if any(map(is_place, given)):
         got = ["a path" if is_place(one) else f"a {type(one).__name__}" for one in given]
         names = "original and masked must be two" if control is None else "original, masked and control must be three"
@@ -110,7 +112,7 @@ def compare(
             f"compare: {names} frames or {'two' if control is None else 'three'} paths, got {' and '.join(got)}. "
             "Read the file into a frame first."
         )
-    refuse_with_frame("compare", "Only text files have a text format.", text=text)
+    refuse_with_frame("compare", "Only text files have a text format.", text=text or None)
     refuse_with_frame("compare", "Frames are in memory already.", memory=memory)
     return flow.compare_frames(original, masked, asked, control)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from shoal.api._given import input_place, is_place, refuse_with_frame
+from shoal.api._given import input_place, is_place, refuse_with_frame, table_of
 from shoal.api._stores import reads
 from shoal.flow.inspect import inspect as flow
 from shoal.locations import path_or_none, place
@@ -48,11 +48,12 @@ def inspect(
     >>> [guess.role.value for guess in seen.columns], seen.together.unique
     (['quasi', 'quasi', 'confidential'], 4)
     """
+    text = table_of("inspect", "text", text)
     if is_place(frame):
         source = input_place(frame)
-        return flow.inspect_file(source, text or {}, recipe=path_or_none(recipe), force=force, reviewed=reviewed)
+        return flow.inspect_file(source, text, recipe=path_or_none(recipe), force=force, reviewed=reviewed)
     refuse_with_frame(
-        "inspect", "The result holds the starter recipe as recipe.", text=text, recipe=recipe, force=force
+        "inspect", "The result holds the starter recipe as recipe.", text=text or None, recipe=recipe, force=force
     )
     return flow.inspect_frame(frame, reviewed)
 

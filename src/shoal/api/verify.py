@@ -9,7 +9,7 @@ from typing import Any
 from shoal.api._given import is_place
 from shoal.api._stores import reads
 from shoal.flow.verify import recheck as flow
-from shoal.locations import path_or_none, place
+from shoal.locations import path, path_or_none, place
 from shoal.types import Verification
 
 
@@ -59,5 +59,5 @@ def verify(
     """
     released, original = (place(one) if is_place(one) else one for one in (output, input))
     return flow.verify(
-        Path(evidence), released, original, path_or_none(receipt), require=require, strict=strict, memory=memory
+        path(evidence), released, original, path_or_none(receipt), require=require, strict=strict, memory=memory
     )

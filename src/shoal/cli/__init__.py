@@ -7,6 +7,7 @@ reader of standard output has gone.
 
 from __future__ import annotations
 
+import errno
 import functools
 import importlib
 import io
@@ -17,12 +18,14 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
-from typing import Any
+from contextlib import suppress
+from typing import Any, NoReturn
 
 import typer
 from typer.core import TyperArgument, TyperCommand
 
 from shoal import registry
+from shoal.cli._echo import echo
 from shoal.errors import ShoalError
 
 #: Commands in the order in which people work; all others follow by name.
@@ -60,6 +63,10 @@ class Grouped(TyperCommand):
                 formatter.write_dl(groups[heading])
 
 
+#: Faults of a disk or terminal that standard output goes to.
+_UNWRITABLE = (errno.ENOSPC, errno.EIO, errno.EBADF, errno.EFBIG, errno.EDQUOT)
+
+
 app = typer.Typer(
     name="shoal",
     help="Makes microdata safe to share: every record swims in a shoal of at least k.",
@@ -75,7 +82,7 @@ def _version(asked: bool) -> None:
     if asked:
         from shoal import __version__
 
-        typer.echo(f"shoal {__version__}")
+        echo(f"shoal {__version__}")
         raise typer.Exit
 
 
@@ -131,35 +138,59 @@ def _terminate(number: int, _: object) -> None:
     sys.exit(128 + number)
 
 
+def _receive_signals() -> None:
+    """Let stop signals raise exceptions; one that is ignored, as under nohup, stays ignored."""
+    signal.signal(signal.SIGTERM, _terminate)
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, _terminate)
+    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # until here it ended the process, without a stack trace
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Run a command; a user's mistake ends in one sentence and an exit code, never in a stack trace."""
     if not app.registered_commands:
         _commands()
     if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, _terminate)
-        if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as under nohup
-            signal.signal(signal.SIGHUP, _terminate)
+        _receive_signals()
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a name that the terminal cannot show must not stop the work
     try:
         app(args=arguments, prog_name="shoal", standalone_mode=True)  # also for python -m shoal
+    except KeyboardInterrupt:  # between the command and its exit
+        sys.exit(130)
     except ShoalError as error:
         _say(str(error))
         sys.exit(error.exit_code)
     except MemoryError:
         _say("Not enough memory for this table. Close other programs, or use fewer columns.")
         sys.exit(5)
+    except SystemExit as error:
+        sys.exit(141 if error.code == 1 and sys.stdout is not None and _output_closed() else error.code)  # of the help
     except Exception as error:
         if os.environ.get("SHOAL_DEBUG"):
             raise
-        package = registry.package_in(error)
-        _say(
-            f"{f'Package {package}' if package else 'shoal itself'} failed ({type(error).__name__}). No unfinished "
-            f"file was left behind. Please report it{' to its author' if package else ''} with the command you typed. "
-            "SHOAL_DEBUG=1 shows where, but may show values of the table."
-        )
-        sys.exit(1)
+        _say_failure(error)
+
+
+def _say_failure(error: Exception) -> NoReturn:
+    """Say what failed, and end: standard output, a package, or shoal itself."""
+    if sys.stdout is None:
+        _say("Standard output is closed, and the results go there. Open it, or send it to a file.")
+        sys.exit(5)
+    if isinstance(error, OSError) and error.filename is None and error.errno in _UNWRITABLE:
+        _say(f"Standard output could not be written ({error.strerror}). Send it elsewhere, or free space.")
+        sys.stdout = None  # otherwise the interpreter tries again at exit
+        sys.exit(5)
+    package = registry.package_in(error)
+    _say(
+        f"{f'Package {package}' if package else 'shoal itself'} failed ({type(error).__name__}). No unfinished "
+        f"file was left behind. Please report it{' to its author' if package else ''} with the command you typed. "
+        "SHOAL_DEBUG=1 shows where, but may show values of the table."
+    )
+    sys.exit(1)
 
 
 def _say(message: str) -> None:
-    typer.echo(f"shoal: {message}" if "\n" not in message else f"shoal:\n{message}", err=True)
+    with suppress(OSError, AttributeError):  # a closed standard error must not change the exit code
+        echo(f"shoal: {message}" if "\n" not in message else f"shoal:\n{message}", err=True)

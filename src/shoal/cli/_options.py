@@ -154,15 +154,14 @@ def _parameter(declared: Declared, said: str | None, *, needed: bool) -> inspect
     param, usual = declared.param, declared.default
     shown = param.usual or ("" if usual in (None, UNSET, (), {}) or declared.required else str(usual))
     kinds = [kind for kind in alternatives(declared.kind) if kind is not type(None)]
-    kind: Any = kinds[0] if kinds[0] in (int, float) and len(kinds) == 1 else str
-    if declared.name in _READERS:
-        kind = _READERS[declared.name][0]
+    kind: Any = _READERS[declared.name][0] if declared.name in _READERS else str
+    number = _number_of(declared)
     choices = () if callable(param.choices) else param.choices
     complete = keys_of(_KEYS[declared.name]) if declared.name in _KEYS else one_of(choices) if choices else None
     option = typer.Option(
         _option(declared),
         help=said or f"{param.description}.",
-        metavar=param.metavar or "|".join(choices) or ("NAME" if param.choices else None),
+        metavar=param.metavar or "|".join(choices) or ("NAME" if param.choices else _NUMBERS[number][0]),
         show_default=shown if shown and kinds != [bool] else False,
         rich_help_panel=param.group,
         hidden=not param.group,
@@ -188,12 +187,43 @@ def read(given: Mapping[str, Any], of: type = RecipeFields) -> dict[str, Any]:
         one = declared[name]
         if name in _READERS:
             value = _READERS[name][1](_option(one), typed)
+        elif (number := _number_of(one)) is not None:
+            value = _one_number(_option(one), typed, number)
         else:
             value = names(typed) if fits((), one.kind) else typed
         if value not in ((), {}, []) or one.default is None:  # an empty list may differ from None
             found[name] = value
     text = {one.name: found.pop(one.name) for one in declarations(TextFormat) if one.name in found}
     return {**found, **({"text": text} if text else {})}
+
+
+#: Forms and words of options that are one number.
+_NUMBERS: dict[Any, tuple[str | None, str]] = {
+    int: ("N", "an integer"),
+    float: ("NUMBER", "a number"),
+    None: (None, ""),
+}
+
+
+def _number_of(declared: Declared) -> type[int] | type[float] | None:
+    """Return the type of a setting that is one number; None: another setting."""
+    kinds = [kind for kind in alternatives(declared.kind) if kind is not type(None)]
+    return kinds[0] if kinds in ([int], [float]) and declared.name not in _READERS else None
+
+
+def _one_number(option: str, typed: str, kind: type[int] | type[float]) -> float:
+    """Parse a number.
+
+    >>> _one_number("--k", "5", int), _one_number("--k", "5.0", int), _one_number("--t", "0.2", float)
+    (5, 5, 0.2)
+    """
+    try:
+        return kind(typed)
+    except ValueError:
+        with suppress(ValueError):
+            if float(typed).is_integer():
+                return int(float(typed))
+        raise ParameterError(f"{option}: must be {_NUMBERS[kind][1]}, got {typed!r}. Correct it.") from None
 
 
 def _option(declared: Declared) -> str:

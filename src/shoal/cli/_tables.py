@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from shoal import progress, registry
+from shoal.cli._echo import echo, harmless
 from shoal.errors import EngineError
 from shoal.memory import gigabytes
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress, TaskID
+    from rich.table import Table
 
     from shoal.types import (
         Attempts,
@@ -72,7 +74,7 @@ def print_table(
     """
     from rich.table import Table
 
-    screen, lines = console(), list(rows)
+    screen, lines = console(), [row and [harmless(cell) for cell in row] for row in rows]
     cells = [[row[at] for row in lines if row is not None and at < len(row)] for at in range(len(heads))]
     for most in _WORDS:
         least = [
@@ -96,7 +98,33 @@ def print_table(
             table.add_section()
         else:
             table.add_row(*row)
+    _fit(table, screen, least, [(head, *some) for head, some in zip(heads, cells, strict=True)])
     screen.print(table)
+
+
+def _fit(table: Table, screen: Console, least: Sequence[int], cells: Iterable[Sequence[str]]) -> None:
+    """Set the widths of columns where rich makes the table too wide, because it widens narrow columns last."""
+    from rich.segment import Segment
+
+    if max(map(Segment.get_line_length, Segment.split_lines(screen.render(table)))) > screen.width:
+        most = [max(len(line) for cell in some for line in cell.split("\n")) for some in cells]
+        for column, width in zip(table.columns, _fitted(screen.width - 1, least, most), strict=True):
+            column.width = width
+
+
+def _fitted(room: int, least: Sequence[int], most: Sequence[int]) -> list[int]:
+    """Return widths of columns that fill the room: their least widths, and equal shares of what is left.
+
+    >>> _fitted(30, [4, 5, 5], [4, 7, 90])
+    [4, 7, 10]
+    """
+    found, spare = list(least), room - sum(3 + width for width in least)
+    wanting = sorted(range(len(least)), key=lambda at: most[at] - least[at])
+    for done, at in enumerate(wanting):
+        more = max(0, min(most[at] - least[at], spare // (len(wanting) - done)))
+        found[at] += more
+        spare -= more
+    return found
 
 
 def _longest(text: str) -> int:
@@ -193,21 +221,21 @@ def print_plan(planned: Planned, notes: Sequence[str]) -> None:
     if planned.decisions:
         print_table("Plan", ("Topic", "Decision"), planned.decisions)
     for note in notes:
-        typer.echo(note)
+        echo(note)
     if planned.left_out:
-        typer.echo(f"{planned.left_out:,} records lack a quasi-identifier and would be excluded.")
+        echo(f"{planned.left_out:,} records lack a quasi-identifier and would be excluded.")
     if planned.suppressed:
-        typer.echo(f"{planned.suppressed:,} records would cost the most and would be suppressed.")
+        echo(f"{planned.suppressed:,} records would cost the most and would be suppressed.")
     if planned.refusals:
-        typer.echo(f"The run would be refused for {len(planned.refusals)} reason{'s' * (len(planned.refusals) > 1)}:")
+        echo(f"The run would be refused for {len(planned.refusals)} reason{'s' * (len(planned.refusals) > 1)}:")
         for sentence in planned.refusals:
-            typer.echo(f"- {sentence}")
+            echo(f"- {sentence}")
     elif planned.seconds is not None and planned.wall_seconds is not None:
-        typer.echo(
+        echo(
             f"{planned.records:,} records. This takes {_about(planned.wall_seconds)}{_of_disk(planned.disk)} on this "
             f"machine, and {_about(planned.seconds)} of processor time."
         )
-    typer.echo("Nothing was written.")
+    echo("Nothing was written.")
 
 
 _LONG = 2.0  # seconds above which a run says before it starts how long it takes, on a terminal …
@@ -248,20 +276,20 @@ def print_audit(audit: Audit) -> None:
         _print_reported(reported)
     for finding in asked:
         if not finding.holds:
-            typer.echo(_worst(finding))
+            echo(_worst(finding))
     for name, value in audit.overall.found:
         if name == "weighted_k":
-            typer.echo(f"By sampling weights, the smallest class stands for {value:,.6g}.")
+            echo(f"By sampling weights, the smallest class stands for {value:,.6g}.")
     for note in _notes(audit):
-        typer.echo(note)
+        echo(note)
     print_sentences(audit)
 
 
 def print_sentences(audit: Audit) -> None:
     """Print what someone who has the table could learn about a person, a line each; the worst case first."""
-    typer.echo("What an attacker could learn:")
+    echo("What an attacker could learn:")
     for sentence in (*audit.sentences, *([] if audit.attacker is None else [audit.attacker.sentence])):
-        typer.echo(f"- {sentence}")
+        echo(f"- {sentence}")
 
 
 def _print_reported(findings: list[Finding]) -> None:
@@ -289,7 +317,7 @@ def print_unchanged(found: Unchanged | None, schema: Schema) -> None:
         heads = ("Column", "Role", "Reviewed", "Unique within class", "Share")
         print_table("Columns released unchanged", heads, shortened(rows), right=(3, 4))
     for sentence in found.figures:
-        typer.echo(sentence)
+        echo(sentence)
 
 
 def _given(finding: Finding) -> str:
@@ -355,11 +383,11 @@ def print_readings(readings: Readings) -> None:
     """Print losses and risks; undefined readings get a line each, with the reason."""
     _print_readings(readings, _figure)
     for remark in readings.remarks:
-        typer.echo(remark)
+        echo(remark)
     if readings.sample is not None:
         exact = [reading.name for reading in readings.readings if reading.name in ("sse", "il_sse")]
         exception = f" {' and '.join(exact).capitalize()} count all records." if exact else ""
-        typer.echo(readings.sample.sentence + exception)
+        echo(readings.sample.sentence + exception)
 
 
 def _figure(reading: Reading) -> str:
@@ -390,9 +418,9 @@ def print_attempts(found: Attempts) -> None:
     print_table("Attacks", ("Attack", "Verdict", "What an attacker learns"), rows, whole=(0, 1))
     tried = sum(one.verdict != "not_run" for one in found)
     named = f": {', '.join(one.attack for one in found.succeeded)}" if found.succeeded else ""
-    typer.echo(f"{len(found.succeeded)} of {tried} attacks succeeded{named}." if tried else "No attack was run.")
+    echo(f"{len(found.succeeded)} of {tried} attacks succeeded{named}." if tried else "No attack was run.")
     if found.sample is not None:
-        typer.echo(found.sample.sentence)
+        echo(found.sample.sentence)
 
 
 def print_certificate(certificate: Certificate) -> None:
@@ -403,8 +431,8 @@ def print_certificate(certificate: Certificate) -> None:
         ("no partition is below", f"{found['sse_bound']:,.6g}", f"{found['il_bound']:.6g} %"),
     ]
     print_table(f"Certificate: classes of at least {certificate.k} records", ("", "SSE", "IL"), rows)
-    typer.echo(f"Another partition could save at most {found['gap']:.6g} % of the loss.")
-    typer.echo(f"How the bound was obtained: {'; '.join(certificate.how)}.")
+    echo(f"Another partition could save at most {found['gap']:.6g} % of the loss.")
+    echo(f"How the bound was obtained: {'; '.join(certificate.how)}.")
 
 
 def print_ledger(ledger: Ledger) -> None:
@@ -415,27 +443,27 @@ def print_ledger(ledger: Ledger) -> None:
     heads = ("Block", "Attribute", "ε", "Sensitivity", "Scale of noise", "Classes")
     rows = [row for line in ledger.lines for row in (line.cells, *([None] if line.entry is None else []))]
     print_table(title, heads, rows)
-    typer.echo(f"Noise from {ledger.noise}. How ε adds up: {ledger.composition}.")
+    echo(f"Noise from {ledger.noise}. How ε adds up: {ledger.composition}.")
 
 
 def print_verification(found: Verification) -> None:
     """Print the promises, each claim with its verdict, and the overall verdict."""
     from shoal.types import Verdict
 
-    typer.echo(found.promise)
+    echo(found.promise)
     loud = (Verdict.FAILS, Verdict.NOT_PROMISED)
     rows = [(c.claim, c.verdict.upper() if c.verdict in loud else c.verdict.value, c.why) for c in found.checks]
     print_table("Verification", ("Claim", "Verdict", "Why"), rows, whole=(1,))
     count = len(found.unchecked)
     unchecked = f" {count} claim{'s' * (count > 1)} cannot be checked from the output." if count else ""
     if found.holds:
-        typer.echo(f"{found.output}: everything that can be checked holds.{unchecked}")
+        echo(f"{found.output}: everything that can be checked holds.{unchecked}")
     elif not found.failed:
         names = "; ".join(check.claim for check in found.unverified)
-        typer.echo(f"{found.output}: everything that can be checked holds, but not everything is verified: {names}.")
+        echo(f"{found.output}: everything that can be checked holds, but not everything is verified: {names}.")
     else:
         verb = "does" if len(found.failed) == 1 else "do"
-        typer.echo(f"{found.output}: {len(found.failed)} of {len(found.checks)} claims {verb} not hold.{unchecked}")
+        echo(f"{found.output}: {len(found.failed)} of {len(found.checks)} claims {verb} not hold.{unchecked}")
 
 
 class Bar:
@@ -461,7 +489,7 @@ class Bar:
 
     def say(self, text: str) -> None:
         """Print a line above the bar."""
-        self.bar.console.print(text)
+        self.bar.console.print(harmless(text), markup=False, highlight=False)
 
     def finished(self, text: str) -> None:
         """Ignore it: the bar shows how much is done."""
@@ -501,7 +529,7 @@ class Pipe:
 
 def _on_standard_error(text: str) -> None:
     with suppress(OSError):  # a closed standard error must not stop the work
-        typer.echo(text, err=True)
+        echo(text, err=True)
 
 
 @contextmanager
@@ -510,7 +538,7 @@ def progress_bar(*, quiet: bool = False, lines: bool = False) -> Iterator[None]:
     if quiet:
         yield
         return
-    if not sys.stderr.isatty():
+    if sys.stderr is None or not sys.stderr.isatty():
         with progress.listening(Pipe(lines)):
             yield
         return

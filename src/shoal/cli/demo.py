@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from shoal.cli._echo import echo
 from shoal.cli._tables import print_sentences, print_table, progress_bar
 
 if TYPE_CHECKING:
@@ -31,12 +32,12 @@ def demo(
     _print_household(shown)
     _print_loss(shown)
     original, taxonomy, recipe, protected = shown.files
-    typer.echo(f"The survey          {original}")
-    typer.echo(f"Its occupations     {taxonomy}")
-    typer.echo(f"How, as a recipe    {recipe}")
-    typer.echo(f"Protected, audited  {protected}")
-    typer.echo("")
-    typer.echo(f"Repeat it yourself: shoal protect {original} -o {folder / 'again.csv'} --recipe {recipe}")
+    echo(f"The survey          {original}")
+    echo(f"Its occupations     {taxonomy}")
+    echo(f"How, as a recipe    {recipe}")
+    echo(f"Protected, audited  {protected}")
+    echo("")
+    echo(f"Repeat it yourself: shoal protect {original} -o {folder / 'again.csv'} --recipe {recipe}")
 
 
 def _print_verdict(shown: Demonstration) -> None:
@@ -45,8 +46,8 @@ def _print_verdict(shown: Demonstration) -> None:
     required, achieved = found.levels
     verdict = "holds" if found.holds else "does not hold"
     columns = ", ".join(shown.done.audit.quasi)
-    typer.echo(f"Audit of the written file: k-anonymity over {columns} {verdict}.")
-    typer.echo(f"Required k {required}, achieved {achieved}, counted in households; {found.classes:,} classes.")
+    echo(f"Audit of the written file: k-anonymity over {columns} {verdict}.")
+    echo(f"Required k {required}, achieved {achieved}, counted in households; {found.classes:,} classes.")
 
 
 def _print_strata(shown: Demonstration) -> None:
@@ -67,15 +68,15 @@ def _print_household(shown: Demonstration) -> None:
             rows.append((str(place), state, *map(_cell, record.values())))
     print_table("One household, before and after", ("Member", "", *shown.before.column_names), rows, whole=(0,))
     level = ", ".join(shown.done.recipe.household_level)
-    typer.echo(f"household_level: {level} get one value for the whole household, other columns one per person.")
+    echo(f"household_level: {level} get one value for the whole household, other columns one per person.")
 
 
 def _print_loss(shown: Demonstration) -> None:
     """Print the loss, the columns it covers, and the columns that were removed instead."""
     recipe = shown.done.recipe
     loss = next(reading for reading in shown.done.printed.readings if reading.name == "il_sse")
-    typer.echo(f"Loss: {loss.value:.3g} % of the variation of {', '.join(recipe.quasi)} (il_sse).")
-    typer.echo(f"Removed, so not part of the loss: {', '.join(recipe.identifier)}.")
+    echo(f"Loss: {loss.value:.3g} % of the variation of {', '.join(recipe.quasi)} (il_sse).")
+    echo(f"Removed, so not part of the loss: {', '.join(recipe.identifier)}.")
 
 
 def _cell(value: Any) -> str:

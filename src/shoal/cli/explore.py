@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from shoal.cli import _options as o
+from shoal.cli._echo import echo
 from shoal.cli._stopping import leave_without_threads, stoppable_search
 from shoal.cli._tables import print_json, print_table, progress_bar, summary_of
 from shoal.progress import Enough
@@ -122,7 +123,7 @@ def explore(
                 **noise,
             )
     except Enough:
-        typer.echo("shoal: Stopped before any setting had finished. Nothing was written.", err=True)
+        echo("shoal: Stopped before any setting had finished. Nothing was written.", err=True)
         leave_without_threads(stop.code)
         raise typer.Exit(stop.code) from None
     with summary_of(str(output or save_recipe or source)):
@@ -147,7 +148,7 @@ def _print_found(found: Explored, output: Path | None, save_recipe: Path | None,
     saved = save_recipe if found.recommended is not None else None
     for path, what in ((output, "The frontier" if found.epsilon is None else "The curves"), (saved, "The recipe")):
         if path is not None:
-            typer.echo(f"{what}: {path}")
+            echo(f"{what}: {path}")
 
 
 def _not_in(path: Path | None, noise: dict[str, Any]) -> dict[str, Any]:
@@ -196,7 +197,7 @@ def _percent(value: float) -> str:
 def _print_kept(found: Explored) -> None:
     """Print a table for each guarantee: scores of models on the release, and its risks."""
     first = found.originals
-    typer.echo(
+    echo(
         f"Models that predict {found.target}, trained on {found.records // 2:,} records and tested on untouched ones. "
         f"On the originals, gradient boosting has an {found.score} of {first['boosting']:.3f}, the linear model "
         f"{first['linear']:.3f}; the change in brackets is in thousandths."
@@ -214,7 +215,7 @@ def _print_kept(found: Explored) -> None:
         weaker = "" if any(one.keeps and one.meets for one in some) else " (weaker than the recipe)"
         print_table(f"{guarantee}{weaker}", heads, rows, right=range(1, 6), whole=range(1, 6))
     for sentence in found.explanations:
-        typer.echo(sentence)
+        echo(sentence)
 
 
 def _print_expected(found: Explored) -> None:
@@ -236,8 +237,8 @@ def _print_expected(found: Explored) -> None:
         heads = ("k", *(way.replace(" (", "\n(") for way in ways))
         print_table(title, heads, rows, right=range(len(heads)))
     for one in (one for some in found.ways.values() for one in some if not one.sized):
-        typer.echo(f"{one.name}: {_expected(one)}".rstrip())
-    typer.echo(f"ε is for: {found.meaning}.")
+        echo(f"{one.name}: {_expected(one)}".rstrip())
+    echo(f"ε is for: {found.meaning}.")
 
 
 def _expected(one: Setting, *, least: bool = False) -> str:
@@ -251,10 +252,10 @@ def _print_rest(found: Explored) -> None:
     failed = [setting for setting in found.settings if setting.state == "failed"]
     for note in dict.fromkeys(setting.note for setting in failed):
         count = sum(setting.note == note for setting in failed)
-        typer.echo(f"{count:,} setting{'s' if count > 1 else ''} could not be run: {note}")
+        echo(f"{count:,} setting{'s' if count > 1 else ''} could not be run: {note}")
     for note in found.notes:
-        typer.echo(note)
+        echo(note)
     if found.stopped:
-        typer.echo(f"Not finished: {'; '.join(found.unfinished)}.")
-    typer.echo(f"{found.ran}.")
-    typer.echo(f"Recommended: {found.reason}" if found.recommended is not None else found.reason)
+        echo(f"Not finished: {'; '.join(found.unfinished)}.")
+    echo(f"{found.ran}.")
+    echo(f"Recommended: {found.reason}" if found.recommended is not None else found.reason)

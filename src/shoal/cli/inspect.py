@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from shoal.cli import _options as o
+from shoal.cli._echo import echo
 from shoal.cli._tables import console, print_json, print_table, progress_bar, shortened
+from shoal.display.words import counted
 
 if TYPE_CHECKING:
     from shoal.types import Combination, Inspection
@@ -43,18 +45,18 @@ def inspect(
     _print_columns(found)
     _print_combinations(found)
     if found.special is not None:
-        typer.echo(found.special.sentence)
+        echo(found.special.sentence)
     _print_unchanged(found)
     for note in found.notes:
-        typer.echo(note)
+        echo(note)
     if recipe is not None:
-        typer.echo(f"Starter recipe: {recipe}. Review it before you use it.")
+        echo(f"Starter recipe: {recipe}. Review it before you use it.")
     if found.refused:
-        typer.echo("The command needs the cells above to be corrected first.")
+        echo("The command needs the cells above to be corrected first.")
     if found.commands:
-        typer.echo("\n".join(["To protect the file, choose one of these commands:", *found.commands]))
+        echo("\n".join(["To protect the file, choose one of these commands:", *found.commands]))
     elif found.command:
-        typer.echo(f"To protect the file: {found.command}")
+        echo(f"To protect the file: {found.command}")
 
 
 def _print_columns(found: Inspection) -> None:
@@ -64,7 +66,7 @@ def _print_columns(found: Inspection) -> None:
         name = f"{guess.name}: {guess.label}" if guess.label else guess.name
         why = (guess.role.value, guess.reason) if wide else (f"{guess.role.value}: {guess.reason}",)
         rows.append((name, guess.kind.value, missing, f"{guess.distinct:,}", *why))
-    title = f"Columns of {found.records:,} records, roles guessed"
+    title = f"Columns of {counted(found.records, 'record')}, roles guessed"
     labelled = any(guess.label for guess in found.columns)
     why_heads = ("Role", "Why") if wide else ("Role, and why",)
     heads = ("Column: label" if labelled else "Column", "Kind", "Missing", "Distinct", *why_heads)
@@ -86,7 +88,7 @@ def _print_combinations(found: Inspection) -> None:
     heads = ("Known to an attacker", "Unique", "Share", "k")
     print_table("Unique records", heads, rows, right=(1, 2, 3))
     if found.left_out:
-        typer.echo(f"Pairs and triples omit the {found.left_out:,} columns with the fewest distinct values.")
+        echo(f"Pairs and triples omit the {found.left_out:,} columns with the fewest distinct values.")
 
 
 def _print_unchanged(seen: Inspection) -> None:
@@ -101,8 +103,8 @@ def _print_unchanged(seen: Inspection) -> None:
         heads = ("Not reviewed", "Role", "Unique")
         print_table("Columns released unchanged and not reviewed", heads, rows, right=(2,))
     for sentence in found.figures:
-        typer.echo(sentence)
+        echo(sentence)
     if found.warning:
-        typer.echo(f"Warning: {found.warning}")
+        echo(f"Warning: {found.warning}")
     if found.columns:
-        typer.echo("shoal protect also reports how many records each column makes unique within their class.")
+        echo("shoal protect also reports how many records each column makes unique within their class.")

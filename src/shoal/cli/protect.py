@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from shoal.cli import _options as o
+from shoal.cli._echo import echo
 from shoal.cli._tables import (
     print_audit,
     print_certificate,
@@ -147,34 +148,32 @@ def protect(
         if done.ledger is not None:
             print_ledger(done.ledger)
         if done.partition.note:
-            typer.echo(f"{done.partition.note}.")
+            echo(f"{done.partition.note}.")
         if not _covers_originals(done):  # readings depend on the data, and ε does not cover them
             print_losses(done.printed)
         if done.certificate is not None:
             print_certificate(done.certificate)
         _print_notes(done, receipt)
         for warning in done.audit.warnings:
-            typer.echo(f"Warning: {warning}")
+            echo(f"Warning: {warning}")
         if done.left_out:
-            typer.echo(f"{done.left_out:,} records lack a quasi-identifier and were excluded.")
+            echo(f"{done.left_out:,} records lack a quasi-identifier and were excluded.")
         if done.suppressed:
-            typer.echo(
+            echo(
                 f"{done.suppressed:,} records would have cost the most and were suppressed; losses are over the others."
             )
         if done.beside:
-            typer.echo("Nothing is lost in the quasi-identifiers, which are released unchanged.")
+            echo("Nothing is lost in the quasi-identifiers, which are released unchanged.")
         elif not done.printed.readings:
-            typer.echo(
-                f"The loss of release = {made.release} would reveal the originals: measure it with shoal compare."
-            )
-        typer.echo(f"{done.audit.records:,} records protected: {shown}{f' and {done.beside}' if done.beside else ''}")
+            echo(f"The loss of release = {made.release} would reveal the originals: measure it with shoal compare.")
+        echo(f"{done.audit.records:,} records protected: {shown}{f' and {done.beside}' if done.beside else ''}")
 
 
 def _print_notes(done: Protected, receipt: Path | None) -> None:
     for note in done.notes:
-        typer.echo(note)
+        echo(note)
     if done.rows is not None and receipt is None:
-        typer.echo("To compare or attack the output later, also write a receipt (--receipt), and keep it private.")
+        echo("To compare or attack the output later, also write a receipt (--receipt), and keep it private.")
 
 
 def _covers_originals(done: Protected) -> bool:

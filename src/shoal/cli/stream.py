@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from shoal.cli import _options as o
+from shoal.cli._echo import echo
 from shoal.cli._tables import print_json, print_table, summary_of
 from shoal.errors import ParameterError
 from shoal.parameters import declarations
@@ -116,7 +117,7 @@ def stream(
             metrics=metrics,
             force=force,
             watch=watch,
-            say=lambda text: typer.echo(text, err=True),
+            say=lambda text: echo(text, err=True),
         )
     _print(done, output, json=json)
     if done.signal is not None:
@@ -146,15 +147,15 @@ def _print(done: Streamed, output: str, *, json: bool) -> None:
     )
     told += f"{count.dead:,} rejected, {done.counts.waiting:,} pending; {count.clamped:,} values clamped; "
     told += f"loss {done.counts.loss:.2f} %."
-    typer.echo(told, err=to_pipe)
+    echo(told, err=to_pipe)
     for reason, times in list(done.counts.reasons.items())[:_REASONS]:
-        typer.echo(f"{times:,} rejected: {reason}", err=to_pipe)
+        echo(f"{times:,} rejected: {reason}", err=to_pipe)
     if done.already:
-        typer.echo(f"{done.target}: this stream has already finished; nothing was done.", err=to_pipe)
+        echo(f"{done.target}: this stream has already finished; nothing was done.", err=to_pipe)
     elif done.signal is not None and not to_pipe:
-        typer.echo(f"{done.target}: stopped. Run it again to continue: pending tuples are read again.", err=to_pipe)
+        echo(f"{done.target}: stopped. Run it again to continue: pending tuples are read again.", err=to_pipe)
     if to_pipe:
-        typer.echo("Standard output has no journal: this stream cannot be continued.", err=True)
+        echo("Standard output has no journal: this stream cannot be continued.", err=True)
 
 
 def _print_replayed(found: list[Replayed], *, json: bool) -> None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from shoal.cli import _options as o
+from shoal.cli._echo import echo
 from shoal.cli._tables import print_table, progress_bar
 
 if TYPE_CHECKING:
@@ -33,9 +32,9 @@ def warm(
         found = shoal.warm(cache, cpu=cpu, only=o.names(only))
     rows = [(one.feature, str(one.kernels), _seconds(one)) for one in found.features]
     print_table("Cold start", ("Feature", "Kernels", "CPU seconds to compile"), rows, right=(1, 2))
-    typer.echo(f"{found.kernels:,} kernels, compiled in {found.seconds:,.1f} s of CPU time, are in {found.folder}.")
+    echo(f"{found.kernels:,} kernels, compiled in {found.seconds:,.1f} s of CPU time, are in {found.folder}.")
     if cache is not None:
-        typer.echo(f"To use them, set SHOAL_CACHE={found.folder}.")
+        echo(f"To use them, set SHOAL_CACHE={found.folder}.")
 
 
 def _seconds(one: Warmed) -> str:

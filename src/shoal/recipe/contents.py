@@ -139,10 +139,10 @@ def steps(_: str, table: Mapping[str, Any]) -> Iterator[str]:
             )
 
 
-def not_empty(field: str, given: str | Sequence[str] | None) -> Iterator[str]:
-    """Check that no name of a field is empty."""
+def not_empty(field: str, given: str | Sequence[str] | None, noun: str = "field") -> Iterator[str]:
+    """Check that no name of a column or field is empty: it would be taken for none, and k count rows."""
     if given == "" or (given is not None and "" in tuple(given)):
-        yield f"{field} must hold field names, got an empty one. Remove it."
+        yield f"{field} must hold {noun} names, got an empty one. Remove it."
 
 
 def two_values(_: str, table: Mapping[str, Any]) -> Iterator[str]:

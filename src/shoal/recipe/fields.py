@@ -48,7 +48,9 @@ def name_of(noun: str, description: str, example: str, **more: Any) -> Param:
     return Param(description, words=f"a {noun} name", group=COLUMNS, example=example, metavar=noun.upper(), **more)
 
 
-_columns, _column, _text = partial(names_of, "column"), partial(name_of, "column"), partial(Param, group=TEXT)
+_named = partial(contents.not_empty, noun="column")
+_columns, _column = partial(names_of, "column", check=_named), partial(name_of, "column", check=_named)
+_text = partial(Param, group=TEXT)
 
 # fmt: off
 # Fields that recipes of tables and of streams share.

@@ -77,6 +77,11 @@ def resolve(owner: str, require: Mapping[str, Any]) -> list[Required]:
     """
     if not require:
         return []
+    if not isinstance(require, Mapping):
+        raise ParameterError(
+            f"{owner}: require must be a table of models and levels, got {shown(require)}. Write for example "
+            "require = { k = 5 }."
+        )
     names = named()
     raise_all(ParameterError, [unknown(owner, "model", name, list(names)) for name in require if name not in names])
     found: list[Required] = []

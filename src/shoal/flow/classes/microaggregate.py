@@ -133,9 +133,9 @@ def bound_points(X: ArrayLike, k: int, labels: ArrayLike | None) -> Certificate:
 
 
 def _coordinates(owner: str, X: ArrayLike) -> NDArray[np.float64]:
-    if np.iscomplexobj(X) or np.ma.is_masked(X):
-        raise DataError(f"{owner}: X must hold real numbers, none of them masked. Encode them first.")
     try:
+        if np.iscomplexobj(X) or np.ma.is_masked(X):
+            raise DataError(f"{owner}: X must hold real numbers, none of them masked. Encode them first.")
         array = np.asarray(X, dtype=np.float64)
     except (TypeError, ValueError):
         raise DataError(f"{owner}: X must be an array of numbers. Encode other values first.") from None

@@ -71,7 +71,7 @@ class Explore(Checked):
         if self.releases is not None and self.target is None:
             faults.append("Explore: releases must be given with target, got no target. Add it, or leave out releases.")
         efforts = ("none", *EFFORTS)
-        faults += [unknown("Explore", "refine", name, efforts) for name in self.refine or () if name not in efforts]
+        faults += [unknown("Explore", "effort", name, efforts) for name in self.refine or () if name not in efforts]
         for room, name in (("utility", self.loss), ("risk", self.risk or RISK)):
             names = percentages(room)
             faults += [] if name in names else [unknown("Explore", f"measure of {room} in percent", name, names)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -16,13 +16,19 @@ from shoal.types.protocols import Source
 
 
 def listed(field: str, names: Sequence[str]) -> tuple[str, ...]:
-    """Return names as a tuple; refuse a bare string, which would be split into letters."""
-    if isinstance(names, str):
-        what = "names" if field == "measures" else "column names"
-        raise ParameterError(f"{field} must be a list of {what}, got {shown(names)}. Put it in a list.")
-    if not names and field == "columns":
+    """Return names as a tuple; refuse a bare string, which would be split into letters, and a column of values."""
+    if isinstance(names, str) or not isinstance(names, Iterable) or _is_series(names):
+        what = "names" if field in ("measures", "only") else "column names"
+        raise ParameterError(f"{field} must be a list of {what}, got {shown(names)}. Put the names in a list.")
+    found = tuple(names)
+    if not found and field == "columns":
         raise ParameterError("columns must name at least one column, got none. Name those to compare.")
-    return tuple(names)
+    return found
+
+
+def _is_series(given: object) -> bool:
+    """Tell whether something is a column of pandas or polars: its items are cells, which no message may show."""
+    return hasattr(given, "head") and not hasattr(given, "columns")
 
 
 def open_source(place: Place, text: Mapping[str, Any]) -> Source:
