@@ -206,6 +206,19 @@ def test_the_engines_agree(quasi: str, more: str, method: str, kind: str, tmp_pa
     assert found["audit"]["k"] >= 4
 
 
+@pytest.mark.parametrize(
+    ("seed", "effort", "knows"),
+    [(1, "default", "algorithm"), (12, "best", "algorithm"), (13, "default", "table"), (1, "best", "table")],
+)
+def test_the_engines_state_the_same_attacker(seed: int, effort: str, knows: str, tmp_path: Path) -> None:
+    """With `blocks`, a round may part equal records, and a later one unite them or leave them in different blocks."""
+    x = np.random.default_rng(seed).normal(size=(600, 2))
+    x[:6] = x[6:12]
+    recipe = {"version": 1, "quasi": ["a", "b"], "k": 3, "method": "blocks", "effort": effort, "set": {"size": 60}}
+    found = agree(pa.table({"a": x[:, 0], "b": x[:, 1]}), {**recipe, "row_order": "keep"}, tmp_path)
+    assert found["audit"]["attacker"]["knows"] == knows
+
+
 @pytest.mark.parametrize("quasi", ["one", "digits", "mixed"])
 def test_the_engines_agree_on_a_table_that_is_not_large(quasi: str, tmp_path: Path) -> None:
     assert "refused" not in agree(table(gaps=0.1), recipe_of(quasi, "strata", "auto"), tmp_path)
