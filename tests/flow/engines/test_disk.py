@@ -743,6 +743,21 @@ def test_an_exchange_within_a_class_changes_nothing_that_is_published(
         assert [name for name in before if before[name] != after[name]] == []
 
 
+def test_people_in_bytes_are_the_same_in_every_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether a name is text does not depend on other cells of its batch."""
+    names = [[b"Ann", b" ann", b"\xff", b"BOB"][at % (2 if at < 100 else 4)] for at in range(N)]
+    data = table(3).append_column("who", pa.array(names))
+    monkeypatch.setattr(BatchReader.read, "__defaults__", (None, 50))
+    recipe = {**recipe_of("numbers", "", "auto"), "subject": "who"}
+    assert "k must be at most 3, got 4" in agree_on_refusal(data, recipe, tmp_path)
+    parquet.write_table(data, tmp_path / "in.parquet")
+    found = [
+        outcome(tmp_path / "in.parquet", tmp_path / "o.parquet", {**recipe, "k": 3}, e) for e in ("memory", "disk")
+    ]
+    assert found[0]["labels"] == found[1]["labels"]
+    assert [one["audit"]["k"] for one in found] == [3, 3]
+
+
 # --- refusals and faults
 
 REFUSED: dict[str, dict[str, Any]] = {
