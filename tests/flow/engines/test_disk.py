@@ -791,10 +791,7 @@ def test_a_request_that_needs_all_records_in_memory_is_refused(
 @pytest.mark.parametrize(
     ("rows", "said"), [(N, "there must be two quasi-identifiers or more, got one"), (60, "100 records or more, got 60")]
 )
-def test_requirements_on_classes_of_one_block_are_refused(
-    rows: int, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("shoal.flow.engines.blockwise.method.LARGE", 100)
+def test_requirements_on_classes_of_one_block_are_refused(rows: int, said: str, tmp_path: Path) -> None:
     parquet.write_table(table().slice(0, rows), tmp_path / "in.parquet")
     recipe = {**recipe_of("one" if rows == N else "numbers", "", "auto"), "confidential": ["pay"], "t": 0.4}
     with pytest.raises(shoal.ParameterError, match=f"Disk engine: with t or require, .*{said}"):
