@@ -682,6 +682,7 @@ def test_shuffled_rows_are_the_same_rows(more: str, tmp_path: Path) -> None:
     place = {row: at for at, row in enumerate(origin.tolist())}
     same = before.take(pa.array([place[row] for row in done.rows.tolist()]))
     assert cells(same) == cells(after)
+    assert numbered(done.partition.labels) == numbered(np.array(kept["labels"])[[place[row] for row in done.rows]])
 
 
 @pytest.mark.parametrize("by", ["name", "digits", None])

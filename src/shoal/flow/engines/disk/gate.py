@@ -116,23 +116,15 @@ def _annotated(table: pa.Table, noted: pa.Schema) -> pa.Table:
     return pa.Table.from_arrays(table.columns, schema=pa.schema(fields, metadata=noted.metadata))
 
 
-def _kept_rows(output: Output, rows: NDArray[np.int64] | None) -> NDArray[np.int64] | None:
-    """Return for each released row its number among the kept rows; None: the same."""
-    if rows is None or not output.found.kept:
-        return rows
-    kept = np.flatnonzero(np.concatenate(output.found.kept))
-    return np.searchsorted(kept, rows)
-
-
 def _mask(output: Output, rows: NDArray[np.int64] | None) -> NDArray[np.bool_]:
     """Tell for each released row whether it is in the sample."""
-    positions = _kept_rows(output, rows)
+    positions = output.found.positions(rows)
     return output.in_sample if positions is None else output.in_sample[positions]
 
 
 def _order(output: Output, rows: NDArray[np.int64] | None) -> NDArray[np.int64]:
     """Return the rows of the sample in the order of the release."""
-    inside, positions = np.flatnonzero(output.in_sample), _kept_rows(output, rows)
+    inside, positions = np.flatnonzero(output.in_sample), output.found.positions(rows)
     if positions is None:
         return np.arange(len(inside))
     return np.searchsorted(inside, positions[output.in_sample[positions]])
