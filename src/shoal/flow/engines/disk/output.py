@@ -22,7 +22,7 @@ from shoal.flow.engines.disk.survey import Survey
 from shoal.recipe.recipe import Recipe
 from shoal.types import Kind, Role, Schema, Table, with_columns, without_unused
 
-_BUCKET, _LEAST = 1 << 19, 1 << 13  # most and fewest rows that are shuffled at a time, twice as many as in a batch
+_BUCKET, _LEAST = 1 << 19, 1 << 13  # most and fewest rows that are shuffled at a time: as many as in a batch
 HIDDEN = "\0hidden."  #: prefix of columns that the audit needs and that are not released
 
 
@@ -163,7 +163,7 @@ def shuffled(tables: Iterator[pa.Table], records: int, folder: Path) -> Iterator
             dictionaries = [(one.name, one.type) for one in table.schema if pa.types.is_dictionary(one.type)]
         plain = with_columns(table, {name: table.column(name).cast(kind.value_type) for name, kind in dictionaries})
         if runs is None:
-            count = max(records // min(_BUCKET, max(_LEAST, 2 * table.num_rows)), 1)
+            count = max(records // min(_BUCKET, max(_LEAST, table.num_rows)), 1)
             runs = Runs(folder / "shuffled", plain.schema, count)
         drawn = secret.stream(key, f"bucket {number}", plain.num_rows)
         runs.append(plain, (drawn % np.uint64(count)).astype(np.int32))
