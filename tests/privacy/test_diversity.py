@@ -287,7 +287,8 @@ def test_many_ranks_are_ranks() -> None:
     near = 1 + rng.integers(0, 50, 5000) * 2.0**-52
     ends = [np.inf, -np.inf, 0.0, -0.0, 5e-324, -5e-324]
     some = [rng.normal(size=5000), near, np.concatenate([rng.normal(size=50_000), near[:200], ends])]
-    for values in (*some, rng.integers(-(10**17), 10**17, 5000), rng.integers(0, 100, 5000), np.arange(3.0)):
+    whole = [rng.integers(-(10**17), 10**17, 5000), rng.integers(0, 100, 5000), rng.integers(-128, 128, 500, np.int8)]
+    for values in (*some, *whole, np.arange(3.0)):
         distinct, ranks = np.unique(values, return_inverse=True)
         assert np.array_equal(ranks_of(values)[0], ranks)
         assert np.array_equal(ranks_of(values)[1], distinct)

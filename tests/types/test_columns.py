@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -16,18 +17,21 @@ from shoal.types import without_unused
 
 N = 24
 RELEASES = ("centroid", "medoid", "swap")
+SHORT = [pa.decimal32(5, 2), pa.decimal64(12, 2)] if hasattr(pa, "decimal32") else []  # from pyarrow 19 on
 RARE = ["a", "b", "SECRET"] + ["a", "b", "a"] * 7  # whose third record is unique by its value
 
 
 @pytest.mark.parametrize("when_missing", ["category", "exclude"])
 @pytest.mark.parametrize("release", RELEASES)
-@pytest.mark.parametrize("kind", [pa.string_view(), pa.float16(), "runs"], ids=str)
+@pytest.mark.parametrize("kind", [pa.string_view(), pa.float16(), *SHORT, "runs"], ids=str)
 def test_types_that_lack_functions_are_protected_and_leave_as_they_came(
     kind: Any, release: str, when_missing: str
 ) -> None:
     whole = pa.array([at % 4 for at in range(N)])
     if kind == "runs":
         values = pa.RunEndEncodedArray.from_arrays(pa.array([8, N], pa.int32()), pa.array(["a", "b"]))
+    elif kind in SHORT:
+        values = pa.array([None if at == 5 else Decimal(at % 4) / 4 for at in range(N)], kind)
     else:
         cells = [None if at == 5 else f"{at % 4}" for at in range(N)]
         values = pa.array(cells, kind) if kind == pa.string_view() else pa.array(cells).cast(pa.float32()).cast(kind)

@@ -221,7 +221,9 @@ class Columns(Protocol):
 
 
 def plain(table: pa.Table) -> pa.Table:
-    """Replace types for which Arrow lacks functions: views, half floats, run-end encoding. Values stay the same.
+    """Replace types for which Arrow lacks functions: views, half floats, short decimals, run-end encoding.
+
+    Values stay the same.
 
     >>> import pyarrow as pa
     >>> plain(pa.table({"a": pa.array(["x"], pa.string_view()), "b": [1]})).schema.types
@@ -234,13 +236,16 @@ def plain(table: pa.Table) -> pa.Table:
 
 def as_it_was(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
     """Restore the original type of a column that was made plain; others are unchanged."""
-    return column.cast(kind, safe=False) if _kinds().get(kind) == column.type else column
+    return column.cast(kind, safe=False) if kind != _plain_kind(kind) == column.type else column
 
 
-def _kinds() -> dict[pa.DataType, pa.DataType]:
+def _plain_kind(kind: pa.DataType) -> pa.DataType:
     import pyarrow as pa
 
-    return {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary(), pa.float16(): pa.float32()}
+    if pa.types.is_decimal(kind) and kind.bit_width < 128:
+        return pa.decimal128(kind.precision, kind.scale)
+    kinds = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary(), pa.float16(): pa.float32()}
+    return kinds.get(kind, kind)
 
 
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -249,7 +254,7 @@ def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
     if pa.types.is_run_end_encoded(column.type):
         return pa.chunked_array([pc.run_end_decode(chunk) for chunk in column.chunks], column.type.value_type)
-    return column.cast(_kinds().get(column.type, column.type))
+    return column.cast(_plain_kind(column.type))
 
 
 def without_unused(column: pa.ChunkedArray) -> pa.ChunkedArray:

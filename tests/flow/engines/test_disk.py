@@ -206,6 +206,19 @@ def test_the_engines_agree(quasi: str, more: str, method: str, kind: str, tmp_pa
     assert found["audit"]["k"] >= 4
 
 
+@pytest.mark.parametrize(
+    ("seed", "effort", "knows"),
+    [(1, "default", "algorithm"), (12, "best", "algorithm"), (13, "default", "table"), (1, "best", "table")],
+)
+def test_the_engines_state_the_same_attacker(seed: int, effort: str, knows: str, tmp_path: Path) -> None:
+    """With `blocks`, a round may part equal records, and a later one unite them or leave them in different blocks."""
+    x = np.random.default_rng(seed).normal(size=(600, 2))
+    x[:6] = x[6:12]
+    recipe = {"version": 1, "quasi": ["a", "b"], "k": 3, "method": "blocks", "effort": effort, "set": {"size": 60}}
+    found = agree(pa.table({"a": x[:, 0], "b": x[:, 1]}), {**recipe, "row_order": "keep"}, tmp_path)
+    assert found["audit"]["attacker"]["knows"] == knows
+
+
 @pytest.mark.parametrize("quasi", ["one", "digits", "mixed"])
 def test_the_engines_agree_on_a_table_that_is_not_large(quasi: str, tmp_path: Path) -> None:
     assert "refused" not in agree(table(gaps=0.1), recipe_of(quasi, "strata", "auto"), tmp_path)
@@ -669,6 +682,7 @@ def test_shuffled_rows_are_the_same_rows(more: str, tmp_path: Path) -> None:
     place = {row: at for at, row in enumerate(origin.tolist())}
     same = before.take(pa.array([place[row] for row in done.rows.tolist()]))
     assert cells(same) == cells(after)
+    assert numbered(done.partition.labels) == numbered(np.array(kept["labels"])[[place[row] for row in done.rows]])
 
 
 @pytest.mark.parametrize("by", ["name", "digits", None])
@@ -730,6 +744,21 @@ def test_an_exchange_within_a_class_changes_nothing_that_is_published(
         assert [name for name in before if before[name] != after[name]] == []
 
 
+def test_people_in_bytes_are_the_same_in_every_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether a name is text does not depend on other cells of its batch."""
+    names = [[b"Ann", b" ann", b"\xff", b"BOB"][at % (2 if at < 100 else 4)] for at in range(N)]
+    data = table(3).append_column("who", pa.array(names))
+    monkeypatch.setattr(BatchReader.read, "__defaults__", (None, 50))
+    recipe = {**recipe_of("numbers", "", "auto"), "subject": "who"}
+    assert "k must be at most 3, got 4" in agree_on_refusal(data, recipe, tmp_path)
+    parquet.write_table(data, tmp_path / "in.parquet")
+    found = [
+        outcome(tmp_path / "in.parquet", tmp_path / "o.parquet", {**recipe, "k": 3}, e) for e in ("memory", "disk")
+    ]
+    assert found[0]["labels"] == found[1]["labels"]
+    assert [one["audit"]["k"] for one in found] == [3, 3]
+
+
 # --- refusals and faults
 
 REFUSED: dict[str, dict[str, Any]] = {
@@ -763,10 +792,7 @@ def test_a_request_that_needs_all_records_in_memory_is_refused(
 @pytest.mark.parametrize(
     ("rows", "said"), [(N, "there must be two quasi-identifiers or more, got one"), (60, "100 records or more, got 60")]
 )
-def test_requirements_on_classes_of_one_block_are_refused(
-    rows: int, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("shoal.flow.engines.blockwise.method.LARGE", 100)
+def test_requirements_on_classes_of_one_block_are_refused(rows: int, said: str, tmp_path: Path) -> None:
     parquet.write_table(table().slice(0, rows), tmp_path / "in.parquet")
     recipe = {**recipe_of("one" if rows == N else "numbers", "", "auto"), "confidential": ["pay"], "t": 0.4}
     with pytest.raises(shoal.ParameterError, match=f"Disk engine: with t or require, .*{said}"):

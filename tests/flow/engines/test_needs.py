@@ -215,6 +215,10 @@ def test_a_dry_run_of_a_folder(table: pa.Table, tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     parquet.write_table(table, tmp_path / "in" / "a.parquet")
     found = shoal.plan(tmp_path / "in", quasi=NAMES, confidential=["job"], t=0.4, output=f"{tmp_path}/out/")
+    (refusal,) = found.refusals
+    assert "tables and strata must have 1,000,000 records or more, got 30,000" in refusal
+    assert "as one file (--engine memory)" in refusal  # a folder is never protected in memory
+    found = shoal.plan(tmp_path / "in", quasi=NAMES, confidential=["job"], output=f"{tmp_path}/out/")
     assert found.refusals == ()
     assert found.records == N
     assert found.decisions[0][1].startswith("disk, in 1 block")

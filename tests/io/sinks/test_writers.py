@@ -51,6 +51,15 @@ class TestParquet:
         write(tmp_path / "a.parquet", table(), rows)
         assert parquet.ParquetFile(tmp_path / "a.parquet").num_row_groups == 7
 
+    @pytest.mark.parametrize(("text", "groups"), [(True, 5), (False, 3)])
+    def test_row_groups_with_text_have_fewer_rows(
+        self, text: bool, groups: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(sink, "_ROWS", 10)
+        monkeypatch.setattr(sink, "_ROWS_OF_TEXT", 5)
+        write(tmp_path / "a.parquet", table() if text else table().select(["age"]), 4)
+        assert parquet.ParquetFile(tmp_path / "a.parquet").num_row_groups == groups
+
     def test_no_metadata_and_no_unused_category_is_released(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -56,6 +56,15 @@ def write(path: Path, table: pa.Table, **options: object) -> Path:
     return path
 
 
+@pytest.mark.parametrize(("cells", "rows"), [(1, 1 << 19), (60, 1 << 17), (5_000, 1 << 13)])
+def test_batches_of_wide_tables_have_fewer_rows(cells: int, rows: int, tmp_path: Path) -> None:
+    table = pa.table({"age": [1.0] * 40, "note": ["x" * 8 * (cells - 1)] * 40})
+    parquet.write_table(table, tmp_path / "a.parquet")
+    found = opened(tmp_path / "a.parquet")
+    assert found.rows == rows
+    assert sum(one.num_rows for one in found.read(["age"])) == 40
+
+
 class TestParquet:
     @pytest.mark.parametrize("rows", [1, 4, 10, 25, 100])
     def test_is_what_is_read_at_once(self, tmp_path: Path, rows: int) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from shoal import progress
 from shoal.errors import ShoalError, raise_together
-from shoal.flow.engines.blockwise.plan import DISK, blocks_of, refuse_in_blocks, refuse_population
+from shoal.flow.engines.blockwise.plan import DISK, blocks_of, refuse_in_blocks, refuse_one_block, refuse_population
 from shoal.flow.engines.disk.needs import needs_of, refuse_full_disk
 from shoal.flow.plan.engine import engine_for
 from shoal.flow.plan.estimate import Estimate
@@ -27,6 +27,7 @@ from shoal.flow.stages.read import schema_for
 from shoal.flow.stages.summary import ColumnSummary, Summary, summarise
 from shoal.flow.stages.write import writes_folder
 from shoal.locations import Place, Url, beside
+from shoal.partition import auto
 from shoal.recipe.recipe import Recipe
 from shoal.recipe.requirements import of_population
 from shoal.types import Planned, Role, Table
@@ -170,6 +171,8 @@ def _planned_on_disk(
         faults.append(error)
     if plan is not None:
         blocks = blocks_of(plan, records)
+        if recipe.method == "auto" and batches.records is not None and records < auto.LARGE:
+            faults += _refused([partial(refuse_one_block, plan, records, DISK)])
         how = f"disk, in {blocks:,} block{'s' * (blocks > 1)} with effort {recipe.effort or 'default'}"
         found = replace(found, decisions=(("Engine", how), *_decisions(plan)))
     if plan is not None and not faults:

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from shoal.errors import DataError, SchemaError, raise_all
-from shoal.flow.stages.batches import ROWS, Batches
+from shoal.flow.stages.batches import Batches
 from shoal.parameters import unknown
 from shoal.recipe.recipe import Recipe
 from shoal.schema.cell_summary import CellSummary, as_type
@@ -152,8 +152,8 @@ class BatchReader:
         found = [refusal(self.schema[name], first.column(name), dialect) for name in names]
         raise_all(DataError, [said for said in found if said])
 
-    def read(self, columns: Sequence[str] | None = None, rows: int = ROWS) -> Iterator[Table]:
-        """Yield tables of `rows` rows, the last with fewer, with all columns or some, in this order.
+    def read(self, columns: Sequence[str] | None = None, rows: int | None = None) -> Iterator[Table]:
+        """Yield tables of `rows` rows, by default by width; the last has fewer. All columns or some, in this order.
 
         Raises
         ------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +24,8 @@ from shoal.types import Dialect
 from shoal.types.protocols import BatchedFile
 from shoal.types.statistical_files import KEY
 
-#: Rows of a batch, unless others are asked for.
-ROWS = 1 << 19
+_ROWS = 1 << 19  # of a batch, unless others are asked for; …
+_LEAST, _BYTES = 1 << 13, 1 << 26  # … fewer of wide tables, whose batches take so many bytes
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +60,18 @@ class Batches:
         """Notes on how the files were read."""
         return () if self.dialect is None else self.dialect.notes
 
-    def read(self, columns: Sequence[str] | None = None, rows: int = ROWS) -> Iterator[pa.Table]:
+    @cached_property
+    def rows(self) -> int:
+        """Number of rows of a batch: a power of 2 that does not depend on the columns that are read."""
+        from shoal.flow.stages.table_sizes import size_of_columns
+
+        first = next(self.read(rows=_LEAST))
+        width = first.nbytes / first.num_rows
+        if self.records:
+            width = max(width, size_of_columns(self, self.arrow.names)[0] / self.records)
+        return max(_LEAST, min(_ROWS, 1 << int(_BYTES / max(width, 1)).bit_length() - 1))
+
+    def read(self, columns: Sequence[str] | None = None, rows: int | None = None) -> Iterator[pa.Table]:
         """Yield tables of exactly `rows` rows, the last with fewer; with all columns or some, in this order.
 
         Raises
@@ -67,6 +79,7 @@ class Batches:
         DataError
             If a file cannot be read or parsed, or if there is no row at all.
         """
+        rows = rows or self.rows
         if columns is not None and not columns:
             yield from (table.select([]) for table in self.read(self.arrow.names[:1], rows))
             return

@@ -189,15 +189,27 @@ def respelled(table: Table, recipe: Recipe) -> str:
 
 
 def _bytes_as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Convert text stored as bytes or views to text; leave other bytes unchanged."""
+    """Convert text stored as bytes or views to text, and other bytes to their digits: value by value.
+
+    So batches of a table agree with each other.
+    """
     kind = column.type
     stored = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary, pa.types.is_string_view)
     if not any(test(kind) for test in stored):
         return column
     try:
         return column.cast(pa.large_string())
-    except pa.ArrowException:  # these bytes are not text
-        return column
+    except pa.ArrowException:  # some bytes are not text
+        encoded = column.combine_chunks().dictionary_encode()
+        names = [None if value is None else _text_or_digits(value) for value in encoded.dictionary.to_pylist()]
+        return pa.chunked_array([pa.array(names, pa.large_string()).take(encoded.indices)])
+
+
+def _text_or_digits(value: bytes) -> str:
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return f"bytes {value.hex()}"
 
 
 def strata_of(table: Table) -> NDArray[np.int64] | None:

@@ -19,8 +19,8 @@ from shoal.types import Dialect
 from shoal.types.protocols import Fresh
 from shoal.types.released import released
 
-#: Rows of a row group, and cells in wider tables: neither may depend on values.
-_ROWS = 1 << 20
+#: Rows of a row group, with and without columns of text, and cells in wider tables: none may depend on values.
+_ROWS, _ROWS_OF_TEXT = 1 << 20, 1 << 16
 _CELLS = 1 << 23
 
 
@@ -72,7 +72,8 @@ class ParquetWriter:
 
     def __init__(self, path: Path, into: parquet.ParquetWriter, fresh: Fresh) -> None:
         self._path, self._into, self._fresh = path, into, fresh
-        self._rows = max(1, min(_ROWS, _CELLS // max(1, len(into.schema))))
+        most = _ROWS if all(map(_is_bounded, into.schema.types)) else min(_ROWS, _ROWS_OF_TEXT)
+        self._rows = max(1, min(most, _CELLS // max(1, len(into.schema))))
         self._waiting: list[pa.Table] = []
         self._count = 0
 
@@ -97,6 +98,16 @@ class ParquetWriter:
         self._waiting, self._count = [], 0
         with _typed(self._path, group.schema):
             self._into.write_table(self._fresh(group), row_group_size=self._rows)
+
+
+def _is_bounded(kind: pa.DataType) -> bool:
+    """Tell whether cells of a type take few bytes, whatever their values; categories are stored once."""
+    if pa.types.is_dictionary(kind):
+        return True
+    try:
+        return bool(kind.bit_width)
+    except ValueError:
+        return False
 
 
 @contextmanager

@@ -101,7 +101,7 @@ def people_in(column: pa.ChunkedArray, *, exact: bool) -> tuple[NDArray[np.int64
 
     Cells that name no person share one number.
     """
-    found = _as_text(column).combine_chunks().dictionary_encode(null_encoding="encode")
+    found = _as_text(column, exact=exact).combine_chunks().dictionary_encode(null_encoding="encode")
     names, codes = found.dictionary, np.asarray(found.indices.to_numpy(zero_copy_only=False), np.int64)
     if not pa.types.is_large_string(names.type):
         return codes, 0
@@ -114,8 +114,11 @@ def people_in(column: pa.ChunkedArray, *, exact: bool) -> tuple[NDArray[np.int64
     return np.asarray(keys.indices.to_numpy(), np.int64)[codes], max(there - blank - told, 0)
 
 
-def _as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return text as one type, even if stored as bytes; numbers with NaN as missing and −0 as 0."""
+def _as_text(column: pa.ChunkedArray, *, exact: bool) -> pa.ChunkedArray:
+    """Return text as one type, even if stored as bytes; numbers with NaN as missing and −0 as 0.
+
+    Each cell is text or not by itself. Other bytes, such as digests, stay as they are where spellings do not matter.
+    """
     kind = column.type
     if pa.types.is_floating(kind):
         plain = pc.add(column, pa.scalar(0.0, kind))
@@ -124,9 +127,15 @@ def _as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if text or pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind):
         try:
             return column.cast(pa.large_string())
-        except pa.ArrowException:  # bytes that are not text
-            return column
+        except pa.ArrowException:  # some bytes are not text
+            return column if exact else _decoded(column)
     return column
+
+
+def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    cells = column.combine_chunks().dictionary_encode()
+    texts = [None if one is None else one.decode("utf-8", "backslashreplace") for one in cells.dictionary.to_pylist()]
+    return pa.chunked_array([pa.array(texts, pa.large_string()).take(cells.indices)])
 
 
 def _keys(names: pa.Array) -> pa.Array:

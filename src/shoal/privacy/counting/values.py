@@ -26,8 +26,9 @@ def ranks_of(numbers: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
     n = len(numbers)
     whole = numbers.dtype.kind in "iu" and n > 0
     if whole and int(numbers.max()) - int(numbers.min()) < 2 * n:  # few enough for a table with an entry per value
-        least = numbers.min()
-        above = (numbers - least).astype(np.int64)
+        wide = numbers if numbers.dtype.itemsize == 8 else numbers.astype(np.int64)  # 127 − (−128) is no int8
+        least = wide.min()
+        above = (wide - least).astype(np.int64)
         places = np.bincount(above) > 0
         return np.asarray((np.cumsum(places) - 1)[above]), _above(least, places)
     order, rising = _ordered(numbers)

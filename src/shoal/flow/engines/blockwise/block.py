@@ -7,19 +7,20 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from shoal.flow.engines.blockwise.copies import Copies, holders
 from shoal.flow.engines.blockwise.facts import ROW, SUBJECT
 from shoal.flow.gate.gate import rounded_share
 from shoal.flow.plan.promise import Promise
 from shoal.kernels.refine.blockwise import Points, Work
 from shoal.kernels.refine.class_state import arranged
-from shoal.types import Attacker, changes
+from shoal.types import Attacker
 
 CLASS = "\0class"  #: the class of each record; no column of a table has this name
 
@@ -28,7 +29,7 @@ class BlockFacts(NamedTuple):
     """Facts about the classes of a block."""
 
     means: NDArray[np.float64]  #: one row for each class
-    together: bool  #: whether records with equal coordinates share a class
+    holders: NDArray[np.uint64]  #: digests of vectors whose copies are or were parted, once for each class
 
 
 @dataclass(frozen=True)
@@ -41,10 +42,13 @@ class BlockFunction:
         Encodes stored records.
     work
         Computes the classes.
+    copies
+        What earlier rounds tell about copies of vectors.
     """
 
     points: Callable[[pa.Table], Points]
     work: Work
+    copies: Copies = field(default_factory=Copies)
 
     def __call__(self, number: int, block: pa.Table) -> tuple[pa.Table, BlockFacts]:
         """Return the records of a block with their classes, from 0, in order of value.
@@ -59,8 +63,8 @@ class BlockFunction:
         before = block.column(CLASS).to_numpy()[order]
         labels, means = self.work(number, x, None if people is None else people[order], before)
         sorted_ = block.drop_columns([CLASS]).take(pa.array(order))
-        together = bool(changes(x)[labels[1:] != labels[:-1]].all())
-        return sorted_.append_column(CLASS, pa.array(labels)), BlockFacts(means, together)
+        held = holders(x, labels, self.copies.parted)
+        return sorted_.append_column(CLASS, pa.array(labels)), BlockFacts(means, held)
 
 
 def people_in(table: pa.Table) -> NDArray[np.int64] | None:

@@ -8,13 +8,12 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.errors import ParameterError
 from shoal.flow.classes.improve import canonical, improved
-from shoal.flow.engines.blockwise.plan import Engine
+from shoal.flow.engines.blockwise.plan import Engine, refuse_one_block
 from shoal.flow.plan.plan import Plan
 from shoal.kernels.refine.blockwise import Blockwise
 from shoal.parameters import build
-from shoal.partition.auto import LARGE, in_blocks
+from shoal.partition.auto import in_blocks
 from shoal.partition.blocks import Blocks
 from shoal.types import Coded, Points
 
@@ -27,15 +26,7 @@ def way_to_partition(
     if isinstance(method, Blocks):
         return method.blockwise(records, int(rng.integers(1 << 60))), ""
     if not in_blocks(like, records):
-        if plan.requirements or recipe.t is not None:
-            must = (
-                f"tables and strata must have {LARGE:,} records or more, got {records:,}"
-                if records < LARGE
-                else "there must be two quasi-identifiers or more, got one"
-            )
-            raise ParameterError(
-                f"{engine.owner}: with t or require, {must}. Leave out --engine, so that they are protected in memory."
-            )
+        refuse_one_block(plan, records, engine)
         return Blockwise(1, 1, Whole(plan, rng), _as_it_is, 0), ""
     effort = "fast" if recipe.t is not None else recipe.effort or "default"  # t unites several classes anyway
     chosen = replace(build(Blocks, {"k": method.k, "effort": effort}), whole=recipe.attacker == "algorithm")

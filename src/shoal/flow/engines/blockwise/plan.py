@@ -10,7 +10,7 @@ import numpy as np
 from shoal.errors import ParameterError, raise_all
 from shoal.flow.plan.plan import Plan
 from shoal.parameters import build
-from shoal.partition.auto import in_blocks
+from shoal.partition import auto
 from shoal.partition.blocks import Blocks
 from shoal.recipe.recipe import Recipe
 from shoal.recipe.requirements import of_population, resolve
@@ -26,7 +26,7 @@ class Engine(NamedTuple):
     recodes: bool = False  #: whether it recodes columns
 
 
-DISK = Engine("Disk engine", "raise --memory", recodes=True)
+DISK = Engine("Disk engine", "protect it in memory, as one file (--engine memory)", recodes=True)
 
 
 def refuse_in_blocks(
@@ -46,11 +46,23 @@ def refuse_in_blocks(
     )
 
 
+def refuse_one_block(plan: Plan, records: int, engine: Engine) -> None:
+    """Refuse demands on confidential values of a table or a stratum that is partitioned in one block."""
+    if not plan.requirements and plan.recipe.t is None:
+        return
+    must = (
+        f"tables and strata must have {auto.LARGE:,} records or more, got {records:,}"
+        if records < auto.LARGE
+        else "there must be two quasi-identifiers or more, got one"
+    )
+    raise ParameterError(f"{engine.owner}: with t or require, {must}. Leave them out, or {engine.instead}.")
+
+
 def blocks_of(plan: Plan, records: int) -> int:
     """Return the approximate number of blocks in which the classes of `records` records are formed."""
     method = plan.method
     if not isinstance(method, Blocks):
-        if not in_blocks(np.zeros((1, len(plan.recipe.quasi))), records):
+        if not auto.in_blocks(np.zeros((1, len(plan.recipe.quasi))), records):
             return 1
         method = build(Blocks, {"k": method.k})
     return method.blockwise(records, 0).blocks

@@ -61,7 +61,7 @@ def form_on_disk(plan: Plan, found: Survey, confidential: tuple[Confidential, ..
         store = DiskStore(source, records, encoded.points, folder, labels)
         own = rng if seed is None else np.random.default_rng(seed)
         atoms = atoms.with_more(_partition(plan, encoded, store, confidential, own, notes))
-        together &= store.together
+        together &= store.copies.together
         some = [release_block(plan, found, encoded, *block) for block in store.blocks()]
         store.close()
         if classes:

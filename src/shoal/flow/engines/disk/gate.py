@@ -70,7 +70,7 @@ def check_written(
     about = judge_metadata(read, [files.arrow], stray, written.paths, keep=keep)
     everything = None
     if output.every > 1:
-        batches = partial(files.read, files.arrow.names, _ROWS)
+        batches = partial(files.read, files.arrow.names, min(files.rows, _ROWS))
         everything = AllRecords(written.records, output.originals, batches, partial(_occurrences, released, files))
         released = with_columns(released, {name: without_unused(released.column(name)) for name in files.arrow.names})
     original = sample.table.rows(_order(output, rows))
@@ -97,7 +97,7 @@ def _read_back(
 ) -> tuple[pa.Table, list[str]]:
     """Read the files once: return some of their rows, and the columns with categories that do not occur."""
     lists, taken, at = CategoryLists(), [], 0
-    for table in files.read(files.arrow.names, _ROWS):
+    for table in files.read(files.arrow.names, min(files.rows, _ROWS)):
         lists.add(table)
         cells.add(table)
         check(table)
@@ -107,7 +107,7 @@ def _read_back(
 
 
 def _occurrences(sample: pa.Table, files: Batches, names: Sequence[str]) -> NDArray[np.int64]:
-    return occurrences(sample, files.read(names, _ROWS), names)
+    return occurrences(sample, files.read(names, min(files.rows, _ROWS)), names)
 
 
 def _annotated(table: pa.Table, noted: pa.Schema) -> pa.Table:
@@ -116,23 +116,15 @@ def _annotated(table: pa.Table, noted: pa.Schema) -> pa.Table:
     return pa.Table.from_arrays(table.columns, schema=pa.schema(fields, metadata=noted.metadata))
 
 
-def _kept_rows(output: Output, rows: NDArray[np.int64] | None) -> NDArray[np.int64] | None:
-    """Return for each released row its number among the kept rows; None: the same."""
-    if rows is None or not output.found.kept:
-        return rows
-    kept = np.flatnonzero(np.concatenate(output.found.kept))
-    return np.searchsorted(kept, rows)
-
-
 def _mask(output: Output, rows: NDArray[np.int64] | None) -> NDArray[np.bool_]:
     """Tell for each released row whether it is in the sample."""
-    positions = _kept_rows(output, rows)
+    positions = output.found.positions(rows)
     return output.in_sample if positions is None else output.in_sample[positions]
 
 
 def _order(output: Output, rows: NDArray[np.int64] | None) -> NDArray[np.int64]:
     """Return the rows of the sample in the order of the release."""
-    inside, positions = np.flatnonzero(output.in_sample), _kept_rows(output, rows)
+    inside, positions = np.flatnonzero(output.in_sample), output.found.positions(rows)
     if positions is None:
         return np.arange(len(inside))
     return np.searchsorted(inside, positions[output.in_sample[positions]])

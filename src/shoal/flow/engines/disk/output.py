@@ -22,7 +22,7 @@ from shoal.flow.engines.disk.survey import Survey
 from shoal.recipe.recipe import Recipe
 from shoal.types import Kind, Role, Schema, Table, with_columns, without_unused
 
-_BUCKET = 1 << 19  # rows that are shuffled at a time
+_BUCKET, _LEAST = 1 << 19, 1 << 13  # most and fewest rows that are shuffled at a time: as many as in a batch
 HIDDEN = "\0hidden."  #: prefix of columns that the audit needs and that are not released
 
 
@@ -156,13 +156,15 @@ def shuffled(tables: Iterator[pa.Table], records: int, folder: Path) -> Iterator
 
     Every row is sent to a random bucket on disk, and each bucket is permuted in memory.
     """
-    key, runs, count = secret.fresh(), None, max(records // _BUCKET, 1)
+    key, runs, count = secret.fresh(), None, 1
     dictionaries: list[tuple[str, pa.DataType]] = []
     for number, table in enumerate(tables):
         if runs is None:
             dictionaries = [(one.name, one.type) for one in table.schema if pa.types.is_dictionary(one.type)]
         plain = with_columns(table, {name: table.column(name).cast(kind.value_type) for name, kind in dictionaries})
-        runs = runs or Runs(folder / "shuffled", plain.schema, count)
+        if runs is None:
+            count = max(records // min(_BUCKET, max(_LEAST, table.num_rows)), 1)
+            runs = Runs(folder / "shuffled", plain.schema, count)
         drawn = secret.stream(key, f"bucket {number}", plain.num_rows)
         runs.append(plain, (drawn % np.uint64(count)).astype(np.int32))
     assert runs is not None  # there are rows

@@ -111,6 +111,7 @@ def protect_on_disk(
         run = replace(run, notes=(*recipe.notes, *batches.notes, *ordered, *about))
         parts = _list_parts(staged, written, counts) if staged.is_dir() else []
         run = replace(run, source=source.name, target=target.name, left_out=found.read - found.records)
+        run = replace(run, partition=_in_released_order(partition, found.positions(rows)))
         done = DiskRun(run, audited.class_sizes, rows, staged)
         finish(done)
         if places.upload is not None:
@@ -135,6 +136,13 @@ def _partition(plan: Plan, formed: Formed) -> Partition:
     names = tuple(name for name in formed.values.column_names if name in plan.recipe.quasi)
     block = Block(names, formed.labels, by_value=formed.together)  # type: ignore[arg-type]
     return Partition((block,), formed.note)
+
+
+def _in_released_order(partition: Partition, positions: NDArray[np.int64] | None) -> Partition:
+    """Return classes, whose records are in the order of the input, in that of the released rows."""
+    if positions is None:
+        return partition
+    return replace(partition, blocks=tuple(one.rows(positions) for one in partition.blocks))
 
 
 class _Into(NamedTuple):

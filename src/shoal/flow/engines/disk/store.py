@@ -12,6 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.flow.engines.blockwise.block import CLASS, Atoms, BlockFacts, BlockFunction, atoms_in, people_in
+from shoal.flow.engines.blockwise.copies import Copies
 from shoal.flow.engines.blockwise.facts import ROW
 from shoal.flow.engines.disk.runs import Runs
 from shoal.kernels.refine.blockwise import Points, Work
@@ -49,7 +50,7 @@ class DiskStore:
     ) -> None:
         self._source, self._records, self._points, self._folder = source, records, points, folder
         self.labels = labels
-        self.together = True  #: whether records with equal coordinates have always shared a class
+        self.copies = Copies()
         self.runs: Runs | None = None
         self.first: list[int] = []  #: the number of the first class of each block
         self._names = count()
@@ -86,7 +87,7 @@ class DiskStore:
     def run(self, work: Work, done: Callable[[int], None], *, last: bool) -> list[NDArray[np.float64]]:
         """Run every block, as many at a time as there are threads."""
         assert self.runs is not None  # they are grouped
-        runs, block = self.runs, BlockFunction(self._points, work)
+        runs, block = self.runs, BlockFunction(self._points, work, self.copies)
 
         def one(number: int) -> tuple[NDArray[np.int64], BlockFacts]:
             table = runs.read(number)
@@ -96,16 +97,17 @@ class DiskStore:
             self.labels[rows] = formed.column(CLASS).to_numpy()
             return rows, facts
 
-        found, classes = [], 0
+        found, held, classes = [], [], 0
         self.first = []
         with thread_pool() as pool:
             for number, (rows, facts) in enumerate(pool.map(one, range(runs.count))):
                 self.labels[rows] += classes
-                self.together &= facts.together
+                held.append(facts.holders)
                 self.first.append(classes)
                 classes += len(facts.means)
                 found.append(facts.means)
                 done(number + 1)
+        self.copies = Copies.after(held)
         return found
 
     def regroup(self, sizes: NDArray[np.int64]) -> None:

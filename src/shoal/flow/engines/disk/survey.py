@@ -54,6 +54,12 @@ class Survey(Facts):
         """Yield the recoded quasi-identifiers as they were read, in the same batches."""
         return _stored_in(self.path_before)
 
+    def positions(self, rows: NDArray[np.int64] | None) -> NDArray[np.int64] | None:
+        """Return for each released row, given its row in the input, its number among the kept rows; None: the same."""
+        return (
+            np.searchsorted(np.flatnonzero(np.concatenate(self.kept)), rows) if rows is not None and self.kept else rows
+        )
+
     def over_before(self, work: Callable[[pa.Table], T]) -> Iterable[T]:
         """Yield what a function returns for each batch of these."""
         return map(work, self.parts_before())

@@ -155,7 +155,7 @@ def _joined(release: ReleaseBlock, stores: list[SparkStore], note: str, facts: F
         sum(count for count, _ in released),
         sse,
         variation_of(release.encoded, facts),
-        all(store.together for store in stores),
+        all(store.copies.together for store in stores),
         reduce(Atoms.with_more, (store.atoms for store in stores), Atoms()),
         note,
     )

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from shoal.errors import EngineError
 from shoal.flow.engines.blockwise.block import CLASS, Atoms, BlockFunction, atoms_in, people_in
 from shoal.flow.engines.blockwise.class_values import Released
+from shoal.flow.engines.blockwise.copies import Copies
 from shoal.flow.engines.blockwise.encoding import Encoded
 from shoal.flow.engines.blockwise.facts import STRATUM
 from shoal.flow.engines.blockwise.method import Whole
@@ -39,7 +40,7 @@ class BlockReport(NamedTuple):
 
     number: int
     means: NDArray[np.float64]
-    together: bool
+    holders: NDArray[np.uint64]
     atoms: Atoms
     note: str = ""
     released: tuple[int, NDArray[np.float64]] | None = None  #: number of classes, and what they lose
@@ -68,7 +69,7 @@ class SparkStore:
         Forms the classes of a block that is a whole table or stratum, and notes how.
     reports
         Of the blocks, after each round.
-    together, atoms
+    copies, atoms
         Whether equal records share a class, and the classes before any of them are united.
     rows
         The packed records with their classes after a round; after the last, the released rows.
@@ -82,7 +83,7 @@ class SparkStore:
     demanding: bool = False
     whole: Whole | None = None
     reports: list[BlockReport] = field(default_factory=list)
-    together: bool = True
+    copies: Copies = field(default_factory=Copies)
     atoms: Atoms = field(default_factory=Atoms)
     rows: DataFrame | None = None
     _source: Rows | None = None
@@ -145,7 +146,7 @@ class SparkStore:
 
     def run(self, work: Work, done: Callable[[int], None], *, last: bool) -> list[NDArray[np.float64]]:
         """Run every block on some worker; in the last round, also release its classes or describe its atoms."""
-        block, whole = BlockFunction(self.encoded.points, work), self.whole
+        block, whole = BlockFunction(self.encoded.points, work, self.copies), self.whole
         release = self.release if last and not self.demanding else None
         demanding = last and self.demanding
         confidential = self.stored.input.schema.names(Role.CONFIDENTIAL)
@@ -155,7 +156,7 @@ class SparkStore:
             formed, facts = block(number, table)
             labels = formed.column(CLASS).to_numpy().astype(np.int64)
             note = "" if whole is None else whole.notes[-1]
-            report = BlockReport(number, facts.means, facts.together, atoms_in(labels, people_in(formed)), note)
+            report = BlockReport(number, facts.means, facts.holders, atoms_in(labels, people_in(formed)), note)
             if demanding:
                 laid, order = atoms_of_block(points(formed), labels, np.arange(len(labels)))
                 report = report._replace(laid=(laid, formed.select(confidential).take(pa.array(order))))
@@ -169,7 +170,7 @@ class SparkStore:
         self._run(form)
         if not self.reports:
             raise EngineError("Spark engine: no block reported its classes. Run it again.")
-        self.together &= all(one.together for one in self.reports)
+        self.copies = Copies.after([one.holders for one in self.reports])
         self.atoms = reduce(Atoms.with_more, (one.atoms for one in self.reports), Atoms())
         done(len(self.reports))
         return [one.means for one in self.reports]
@@ -188,7 +189,7 @@ class SparkStore:
             table = table.set_column(table.column_names.index(CLASS), CLASS, pa.array(labels))
             formed, found = release(number, table)
             empty = np.empty((len(found.sizes), 0))
-            return _written(formed, BlockReport(number, empty, True, Atoms(), released=_brief(found)))
+            return _written(formed, BlockReport(number, empty, Copies().parted, Atoms(), released=_brief(found)))
 
         self._run(finish)
 
