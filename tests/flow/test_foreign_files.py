@@ -321,15 +321,48 @@ def test_a_second_convention_of_numbers_is_not_dropped_silently(tmp_path: Path) 
 
 
 def test_unreadable_cells_are_announced(tmp_path: Path) -> None:
-    income = [*(f"1.{200 + i},5" for i in range(29)), "k.A."]
+    income = [*(f"1.{200 + i},5" for i in range(29)), "ask her"]
     found = inspected(tmp_path, income=income, age=[str(i) for i in range(30)])
     assert found.notes[-1] == (
         "Column 'income': every cell must be a number; 1 of 30 cannot be read as one, in data row 30. Correct the "
         "cell, declare it missing (--missing), or give the column another role."
     )
-    assert "k.A." not in str(found.to_dict())
-    again = shoal.inspect(tmp_path / "in.csv", text={"missing": ["k.A."]})
+    assert "ask her" not in str(found.to_dict())
+    again = shoal.inspect(tmp_path / "in.csv", text={"missing": ["ask her"]})
     assert not any("cannot be read" in note for note in again.notes)
+
+
+@pytest.mark.parametrize("word", ["NA", "k.A.", "-", ".", "#N/A", "null", "keine Angabe"])
+@pytest.mark.parametrize("share", [10, 2])
+@pytest.mark.parametrize("by_recipe", [True, False])
+def test_words_for_a_missing_value_are_proposed(
+    tmp_path: Path, run: Callable, monkeypatch: pytest.MonkeyPatch, word: str, share: int, by_recipe: bool
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    income = [word if i % share else number(pay, ",", ".") for i, pay in enumerate(PAY)]
+    age = ["n.v." if i == 7 else str(one) for i, one in enumerate(AGE)]
+    kind = [(word, "a", "b")[i % 3] for i in range(N)]
+    found = inspected(tmp_path, einkommen=income, alter=age, art=kind)
+    assert found.text == {"missing": [word, "n.v."], "decimal": ",", "thousands": "."}
+    assert [(one.kind.value, one.missing > 0) for one in found.columns] == [
+        ("continuous", True),
+        ("integer", True),
+        ("nominal", True),
+    ]
+    assert "are read as missing, in all columns." in found.notes[0]
+    shown = run("inspect", "in.csv", *(["--recipe", "start.toml", "--force"] if by_recipe else [])).out
+    (command,) = [line.removeprefix("To protect the file: ") for line in shown.splitlines() if "-o in-pro" in line]
+    ran = run(*shlex.split(command)[1:], "--row-order", "keep")
+    assert (ran.code, ran.err) == (0, "")
+    released = [line.split(";") for line in Path("in-protected.csv").read_text().splitlines()[1:]]
+    assert word not in {row[0] for row in released}
+    assert [row[2] for row in released] == kind  # released unchanged, as written
+    assert not shoal.inspect("in.csv", text={"missing": []}).text["missing"]
+
+
+def test_words_beside_other_text_are_categories(tmp_path: Path) -> None:
+    found = inspected(tmp_path, mark=["a", "NA", "-"] * 10, age=[str(20 + i) for i in range(30)])
+    assert (dict(found.text), found.columns[0].missing, found.notes) == ({}, 0, ())
 
 
 def test_three_digits_after_a_point_or_a_comma_are_ambiguous(tmp_path: Path) -> None:

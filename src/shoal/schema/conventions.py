@@ -56,6 +56,7 @@ DIGITS = "%Y%m%d"
 _LIKE_DIGITS = "^(18|19|20)[0-9]{2}(0[1-9]|1[0-2])(0[1-9]|[12][0-9]|3[01])$"
 #: From this share on, cells that a convention reads are taken to be written in it.
 SHARE = 0.5
+_POINTED, _HUNDREDS = 30, 3  # different numbers with a point, and from 100 to 999, that tell thousands from decimals
 _WORDS = {" ": "space", "'": "apostrophe", "\t": "tab"}
 
 
@@ -163,6 +164,27 @@ def all_digits(read: pa.ChunkedArray, dialect: Dialect) -> bool:
     """
     like = pc.all(pc.match_substring_regex(read, _LIKE_DIGITS)).as_py()
     return bool(like and pc.all(fits(read, Kind.DATETIME, replace(dialect, datetime=DIGITS))).as_py())
+
+
+def beside_hundreds(cells: pa.ChunkedArray) -> bool:
+    """Tell whether points separate thousands: numbers without a point are below 1000, some of them at least 100.
+
+    Decimals would sometimes have other lengths if zeros at their ends were not written, as in whole numbers.
+    """
+    pointed = pc.sum(pc.match_substring_regex(cells, r"^[+-]?[0-9]+(\.[0-9]{3})+$")).as_py()
+    hundreds, more = (
+        pc.sum(pc.match_substring_regex(cells, f"^[+-]?[0-9]{{{digits}}}$")).as_py() for digits in ("3", "4,")
+    )
+    return bool(pointed >= _POINTED and hundreds >= _HUNDREDS and not more)
+
+
+def is_coded(cells: pa.ChunkedArray) -> bool:
+    """Tell whether whole numbers have leading zeros, so that a column holds codes."""
+    from shoal.schema.kinds import kind_of
+
+    return kind_of(cells, Dialect()) is Kind.NOMINAL and bool(
+        pc.any(pc.match_substring_regex(cells, "^[+-]?0[0-9]")).as_py()
+    )
 
 
 def dates_in(cells: pa.ChunkedArray) -> Iterator[Convention]:
