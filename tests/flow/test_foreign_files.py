@@ -265,7 +265,7 @@ def test_dates_that_no_format_reads_are_not_dropped_silently(tmp_path: Path) -> 
     removed = [f"Column '{name}' is removed" for name in ("geburt", "Datum", "v5")]
     assert [note.partition(":")[0] for note in found.notes] == removed
     table = shoal.inspect(pa.table({"geburt": [one.replace(".", "") for one in born], "alter": AGE}))
-    assert "If they are dates or numbers, convert them; group codes" in table.notes[0]
+    assert "its cells look like dates" in table.notes[0]
 
 
 @pytest.mark.parametrize(
@@ -422,3 +422,73 @@ def test_ordinary_files_are_read_as_before(tmp_path: Path) -> None:
         words=["a, b", "c. d", "e - f"] * 10,
     )
     assert (dict(found.text), found.notes, found.choices) == ({}, (), ())
+
+
+GERMAN_MONTHS = ["Januar", "Februar", "März", "April", "Mai", "Juni", "Juli", "August", "September"]
+GERMAN_MONTHS += ["Oktober", "November", "Dezember"]
+LOOK_LIKE = {
+    "months": ["{m:02d}/{y}", "{y}-{m:02d}", "{name} {y}", "{short}-{yy:02d}"],
+    "quarters": ["{y}-Q{q}", "Q{q} {y}"],
+    "dates": ["{d}. {name} {y}", "{d}th {name} {y}", "Mon, {d} {short} {y}", "{d}.{m}.{y} 08:15 Uhr"],
+    "days of a year": ["{d:02d}.{m:02d}."],
+    "times or durations": ["{d}:{m:02d}", "{d:02d}:{m:02d}:15", "{d}h{m:02d}", "{m:02d}:{d:02d} PM"],
+    "numbers with a unit": ["{d},5 kg", "{pay} m²", "< {d},{m}", "Fr. {pay}.-", "'{pay}", "{pay},-", "({pay})"],
+}
+
+
+@pytest.mark.parametrize(("what", "written"), [(what, one) for what, all_ in LOOK_LIKE.items() for one in all_])
+@pytest.mark.parametrize("repeated", [1, 4])
+def test_numbers_and_dates_that_cannot_be_read_are_named(
+    tmp_path: Path, what: str, written: str, repeated: int
+) -> None:
+    cells = []
+    for i in range(N):
+        y, m, d = (int(part) for part in str(BORN[i // repeated]).split("-"))
+        name, pay = GERMAN_MONTHS[m - 1], int(PAY[i // repeated])
+        cells.append(written.format(y=y, yy=y % 100, m=m, d=d, q=(m + 2) // 3, name=name, short=name[:3], pay=pay))
+    found = inspected(tmp_path, v7=cells, age=[str(one) for one in AGE])
+    assert found.columns[0].kind is Kind.NOMINAL
+    notes = [note for note in found.notes if note.startswith("Column 'v7' is ")]
+    assert len(notes) == 1
+    removed = found.columns[0].role is Role.IDENTIFIER
+    assert notes[0].startswith(f"Column 'v7' is {'removed' if removed else 'read as categories'}: its cells")
+    assert what in notes[0] or (removed and "have digits" in notes[0])
+
+
+CODES = {
+    "postcode": ["0106{}", "PL-0{}-950", "1010{}-000{}"],
+    "phone": ["+49 30 123{}", "(212) 555-01{}", "01 23 45 67 {}"],
+    "version": ["1.{}.0", "10.0.0.{}", "v1.{}"],
+    "ICD": ["E1{}.9", "F{}"],
+    "score": ["{}-1", "{}:1", "{}/4"],
+    "code": ["A{}", "DE{}", "ABC{}", "XYZ 1{}", "{}A-7", "756.1234.56{}.90"],
+}
+
+
+@pytest.mark.parametrize(("what", "written"), [(what, one) for what, all_ in CODES.items() for one in all_])
+@pytest.mark.parametrize("different", [6, 60])
+def test_codes_are_not_taken_for_numbers(tmp_path: Path, what: str, written: str, different: int) -> None:
+    cells = [written.format(i % different % 10 if different < 10 else i, 1 + i % 6) for i in range(N)]
+    found = inspected(tmp_path, v7=cells, age=[str(one) for one in AGE])
+    assert (found.columns[0].kind, dict(found.text)) == (Kind.NOMINAL, {})
+    assert found.notes == () or (different == 60 and "If they are dates or numbers" in found.notes[0])
+
+
+@pytest.mark.parametrize("written", ["{m}.{y}", "{y}{m:02d}"])
+def test_months_that_are_read_as_numbers_are_named(tmp_path: Path, written: str) -> None:
+    cells = [written.format(y=str(one)[:4], m=int(str(one)[5:7])) for one in BORN]
+    found = inspected(tmp_path, v7=cells, age=[str(one) for one in AGE])
+    assert found.notes[-1].startswith("Column 'v7' is read as numbers: its cells look like months")
+    assert not inspected(tmp_path, v7=[str(196_300 + i) for i in range(N)], age=cells).notes[1:]
+
+
+def test_dates_beside_another_word_are_named(tmp_path: Path) -> None:
+    died = ["alive" if i % 5 else day(BORN[i], "%d.%m.%Y") for i in range(N)]
+    found = inspected(tmp_path, died=died, age=[str(one) for one in AGE])
+    assert "Column 'died' is read as categories: its cells look like dates beside other text" in found.notes[-1]
+
+
+def test_amounts_that_all_differ_are_not_removed_silently(tmp_path: Path) -> None:
+    found = inspected(tmp_path, price=[str(100_000 + 7919 * i) for i in range(N)], age=[str(one) for one in AGE])
+    assert found.columns[0].role is Role.IDENTIFIER
+    assert "If they are amounts or times, move it from identifier to quasi." in found.notes[0]

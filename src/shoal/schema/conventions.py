@@ -48,7 +48,8 @@ _LIKE_A_DATE = (
     r"|[A-Za-z]{3,9} [0-9]{1,2}, [0-9]{4})(,? [0-9:]+( [AaPp][Mm])?)?$"
 )
 #: Amounts with a currency, percent or other sign, which no convention reads: ``1.234,50 €``, ``$5``, ``12 %``.
-_MARK = r"(\p{Sc}|[%‰]|[A-Z]{3}|Fr\.|kr|zł)"
+_CURRENCIES = "EUR|USD|CHF|GBP|PLN|CZK|HUF|DKK|NOK|SEK|JPY|CNY|INR|RUB|TRY|CAD|AUD|NZD|BRL|MXN|ZAR|RON|BGN|DEM|ATS|FRF"
+_MARK = rf"(\p{{Sc}}|[%‰]|{_CURRENCIES}|Rs\.?|Fr\.|kr|zł)"
 _AMOUNT = rf"[+-]?[0-9][0-9{_SIGNS}]*"
 _MARKED = rf"^([+-]?{_MARK}[{_BLANKS}]?{_AMOUNT}|{_AMOUNT}[{_BLANKS}]?{_MARK})$"
 #: Dates without signs, which are whole numbers as well.

@@ -27,7 +27,7 @@ def missing_words(data: pa.Table, dialect: Dialect) -> dict[str, list[str]]:
     >>> import pyarrow as pa
     >>> cells = {"pay": ["31", "NA", "-"], "mark": ["a", "NA", "-"], "born": ["1.2.1974", "n/a", None]}
     >>> missing_words(pa.table(cells), Dialect())
-    {'pay': ['NA', '-'], 'born': ['n/a']}
+    {'pay': ['-', 'NA'], 'born': ['n/a']}
     """
     found = {}
     for name in data.column_names:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from shoal import progress
 from shoal.flow.inspect.look import look_at
 from shoal.schema.coordinates import coordinate_pairs
-from shoal.schema.guess import DIFFER, FREE_TEXT, GROUP, HOUSEHOLDS, Seen, role_of
+from shoal.schema.guess import DIFFER, FREE_TEXT, GROUP, HOUSEHOLDS, NUMBERED, Seen, role_of
 from shoal.schema.repeats import A_PERSON, UNDECIDED, Repeats, repeats
 from shoal.types import Dialect, Guess, Kind, Role
 
@@ -56,9 +56,8 @@ def look(data: pa.Table, dialect: Dialect | None, unread: Mapping[str, str], k: 
     notes = list(misread.values())
     notes += [_FREE.format(one.name) for one in guesses.values() if one.reason == FREE_TEXT]
     notes += [_HOUSEHOLD.format(one.name) for one in guesses.values() if one.reason in HOUSEHOLDS[:-1]]
-    texts = [one for one in columns if _may_be_values(one, guesses[one.name], data.column(one.name))]
-    remedy = "convert them" if dialect is None else "write them in a format that can be read, or give --datetime"
-    notes += [_TEXT.format(one.name, remedy) for one in texts]
+    unread_values = [_unread_values(one, guesses[one.name], data.column(one.name), dialect) for one in columns]
+    notes += filter(None, unread_values)
     for one in _repeated(columns, guesses, codes):
         role, reason = _ROLES[one.household]
         guesses[one.name] = replace(guesses[one.name], role=role, reason=reason)
@@ -81,6 +80,11 @@ _TEXT = (
     "Column {!r} is removed: its cells have digits, but are read as text, and nearly all differ. If they are dates or "
     "numbers, {}; group codes to release them."
 )
+_SHAPED = "Column {!r} is {}: its cells look like {}, which cannot be read. To average them, {}."
+_DIFFERENT = (
+    "Column {!r} is removed: its whole numbers all differ, like those given to people. If they are amounts or times, "
+    "move it from identifier to quasi."
+)
 _HOUSEHOLD = (
     "Column {0!r} identifies households, and is removed. To keep the members of a household in one class, and let k "
     "count households, write together = {0!r} instead of naming it as an identifier."
@@ -91,13 +95,31 @@ _PLACE = (
 )
 
 
+def _unread_values(seen: Seen, guess: Guess, cells: pa.ChunkedArray, dialect: Dialect | None) -> str:
+    """Return the sentence about values that may be numbers, dates or times, but are removed or count as categories."""
+    if guess.reason == NUMBERED and seen.high - seen.low >= 2 * seen.distinct:
+        return _DIFFERENT.format(guess.name)
+    if guess.kind is Kind.DATETIME or guess.reason == FREE_TEXT:
+        return ""
+    if seen.shape is not None and (guess.role is not Role.IDENTIFIER or guess.reason.endswith((GROUP, DIFFER))):
+        what, remedy = seen.shape
+        as_read = "read as categories" if guess.kind is Kind.NOMINAL else "read as numbers"
+        outcome = "removed" if guess.role is Role.IDENTIFIER else as_read
+        return _SHAPED.format(guess.name, outcome, what, remedy)
+    if not _may_be_values(seen, guess, cells):
+        return ""
+    return _TEXT.format(
+        guess.name, "convert them" if dialect is None else "write them in a format that can be read, or give --datetime"
+    )
+
+
 def _may_be_values(seen: Seen, guess: Guess, cells: pa.ChunkedArray) -> bool:
     """Tell whether texts that are removed because nearly all differ may be dates or numbers in an unknown format."""
     from shoal.schema.conventions import like_dates
 
     if not (guess.kind is Kind.NOMINAL and seen.apart and seen.given_out and guess.reason.endswith((GROUP, DIFFER))):
         return False
-    return guess.reason.endswith(GROUP) or seen.like("values") is not None or like_dates(cells)
+    return guess.reason.endswith(GROUP) or seen.valued or seen.like("values") is not None or like_dates(cells)
 
 
 def _unreadable(data: pa.Table, dialect: Dialect, guesses: Iterable[Guess]) -> dict[str, str]:

@@ -16,6 +16,7 @@ from shoal.types.statistical_files import Variable
 
 _NEARLY_ALL = 0.9  # share of the texts of a key that have a digit
 _LABELS = (b"label", b"description", b"comment")  # metadata of an Arrow field, such as a Parquet column
+_SHAPED = 10_000  # texts whose shape is looked at
 _LONG = 100_000  # from here on, numbers of equal length are unlikely to be amounts
 
 
@@ -44,26 +45,33 @@ def look_at(data: pa.Table, name: str, dialect: Dialect | None) -> tuple[Seen, N
     smallest = int(sizes[sizes > 0].min())
     seen = Seen(name, kind, n, column.null_count, distinct, smallest, weights, label=label_of(field))
     once = int((sizes[:distinct] == 1).sum())
-    return replace(seen, once=once, **_details(kind, numbers, encoded.dictionary)), codes
+    return replace(seen, once=once, **_details(kind, numbers, encoded.dictionary, dialect)), codes
 
 
-def _details(kind: Kind, numbers: NDArray[np.float64] | None, values: pa.Array) -> dict[str, Any]:
-    """Return the range of numbers or the lengths of texts, and whether the distinct values look like a key."""
+def _details(
+    kind: Kind, numbers: NDArray[np.float64] | None, values: pa.Array, dialect: Dialect | None
+) -> dict[str, Any]:
+    """Return the range of numbers, or lengths and shape of texts, and whether the distinct values look like a key."""
     from shoal.schema.cells import is_text
+    from shoal.schema.shapes import beside_text, like_values, months_as_numbers, shape_of
 
+    some = pa.chunked_array([values.drop_null().slice(0, _SHAPED)])
     if numbers is not None:
         whole = kind is Kind.INTEGER or bool((numbers == np.floor(numbers)).all())
         found = {"low": float(numbers.min()), "high": float(numbers.max()), "whole": whole}
-        return {**found, "given_out": whole and _given_out(numbers)}
+        shape = months_as_numbers(some) if is_text(some) else None
+        return {**found, "given_out": whole and _given_out(numbers), "shape": shape}
     texts = values.drop_null()
     if not len(texts) or not is_text(pa.chunked_array([texts])):
         return {}
-    words = pc.add(pc.count_substring_regex(texts, r"\S\s+\S"), 1)
+    words = pc.count_substring_regex(texts, r"\p{L}{2,}")
     digits = pc.mean(pc.match_substring_regex(texts, "[0-9]").cast(pa.int8())).as_py()
     return {
         "words": pc.mean(words).as_py(),
         "length": pc.mean(pc.utf8_length(texts)).as_py(),
         "given_out": digits >= _NEARLY_ALL,
+        "shape": shape_of(some) or beside_text(some, dialect or Dialect()) if kind is Kind.NOMINAL else None,
+        "valued": like_values(some),
     }
 
 
