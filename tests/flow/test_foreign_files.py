@@ -492,3 +492,58 @@ def test_amounts_that_all_differ_are_not_removed_silently(tmp_path: Path) -> Non
     found = inspected(tmp_path, price=[str(100_000 + 7919 * i) for i in range(N)], age=[str(one) for one in AGE])
     assert found.columns[0].role is Role.IDENTIFIER
     assert "If they are amounts or times, move it from identifier to quasi." in found.notes[0]
+
+
+@pytest.mark.parametrize("code", ["999", "-9", "99999", "-99"])
+def test_codes_far_from_all_other_numbers_are_named(tmp_path: Path, run: Callable, code: str) -> None:
+    age = [code if i % 9 == 0 else str(one) for i, one in enumerate(AGE)]
+    pay = ["NA" if i == 3 else "99999,00" if i == 4 else number(one, ",", "") for i, one in enumerate(PAY)]
+    ended = ["31.12.9999" if i % 7 == 0 else day(one, "%d.%m.%Y") for i, one in enumerate(BORN)]
+    found = inspected(tmp_path, age=age, income=pay, ended=ended)
+    option = rf"--missing 'NA,{code},99999\,00,31.12.9999', for all columns"
+    assert [note.partition(":")[0] for note in found.notes if "often means a missing value" in note] == [
+        f"Column '{name}'" for name in ("age", "income", "ended")
+    ]
+    assert all(option in note for note in found.notes if "often means" in note)
+    given = shlex.split(option.partition(", for")[0])
+    ran = run("protect", tmp_path / "in.csv", "-o", tmp_path / "out.csv", "--recipe", tmp_path / "start.toml", *given)
+    assert (ran.code, ran.err) == (0, "")
+    assert "9999" not in (tmp_path / "out.csv").read_text()
+    again = shoal.inspect(tmp_path / "in.csv", text={"missing": ["NA", code, "99999,00", "31.12.9999"]})
+    assert not any("often means" in note for note in again.notes)
+
+
+def test_ages_and_years_are_no_codes(tmp_path: Path) -> None:
+    age = [str(99 if i == 3 else one) for i, one in enumerate(AGE)]
+    born, delta = [day(one, "%Y-%m-%d") for one in BORN], [str(one - 50) for one in AGE]
+    found = inspected(tmp_path, age=age, born=born, delta=delta)
+    assert found.notes == ()
+
+
+def test_indian_groups_are_read_with_commas(tmp_path: Path) -> None:
+    cells = []
+    for pay in PAY:
+        whole, _, cents = f"{pay * 100:.2f}".partition(".")
+        head, groups = whole[:-3], [whole[-3:]]
+        while head:
+            head, groups = head[:-2], [head[-2:], *groups]
+        cells.append(f"{','.join(groups)}.{cents}")
+    assert sum(cell.count(",") > 1 for cell in cells) > 30  # lakhs
+    found = inspected(tmp_path, income=cells, age=[str(one) for one in AGE])
+    assert (dict(found.text), found.columns[0].kind) == ({"thousands": ","}, Kind.CONTINUOUS)
+    done = shoal.protect(tmp_path / "in.csv", tmp_path / "start.toml", output=tmp_path / "out.csv")
+    released = [float(line.split(";")[0]) for line in (tmp_path / "out.csv").read_text().splitlines()[1:]]
+    assert done.audit.holds
+    assert np.mean(released) == pytest.approx(100 * PAY.mean(), rel=1e-6)
+
+
+@pytest.mark.parametrize("written", ["({})", "{}-", "\u2212{}", "\u2013{}", "- {}"])
+@pytest.mark.parametrize("engine", ["memory", "disk"])
+def test_negative_numbers_in_other_notations_are_named(tmp_path: Path, written: str, engine: str) -> None:
+    cells = [number(pay, ",", ".") if i % 3 else written.format(number(pay, ",", ".")) for i, pay in enumerate(PAY)]
+    found = inspected(tmp_path, income=cells, age=[str(one) for one in AGE])
+    assert "20 of 60 cannot be read as one" in found.notes[-1]
+    remedy = "Most of these look like negative numbers: write them with a hyphen before the number, like -5."
+    assert found.notes[-1].endswith(remedy)
+    with pytest.raises(shoal.DataError, match=remedy):
+        shoal.protect(tmp_path / "in.csv", tmp_path / "start.toml", output=tmp_path / "out.csv", engine=engine)

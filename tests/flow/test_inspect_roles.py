@@ -210,3 +210,21 @@ def test_a_household_is_pointed_out() -> None:
     found = shoal.inspect(pa.table({"household": [i // 3 for i in range(60)], "age": list(range(60))}))
     assert found.columns[0].role.value == "identifier"
     assert "let k count households, write together = 'household'" in found.notes[0]
+
+
+@pytest.mark.parametrize("declared", [True, False])
+def test_labelled_codes_that_are_not_declared_missing_are_named(tmp_path: Path, declared: bool) -> None:
+    path = tmp_path / "survey.sav"
+    pay = np.where(np.arange(N) % 8 == 0, 77777.0, RNG.integers(500, 9000, N).astype(float))
+    mood = RNG.integers(0, 11, N).astype(float)  # with labels at the ends
+    pyreadstat.write_sav(
+        pd.DataFrame({"pay": pay, "satisfaction": mood}),
+        str(path),
+        column_labels={"pay": "Income", "satisfaction": "Satisfaction"},
+        variable_value_labels={"pay": {77777.0: "refused"}, "satisfaction": {0.0: "not at all", 10.0: "fully"}},
+        missing_ranges={"pay": [77777.0]} if declared else None,
+    )
+    found = shoal.inspect(path)
+    named = [note for note in found.notes if "often means a missing value" in note]
+    assert [note.partition(":")[0] for note in named] == ([] if declared else ["Column 'pay'"])
+    assert all("30 records hold a value" in note and "declare it missing in the file" in note for note in named)

@@ -50,8 +50,13 @@ _LIKE_A_DATE = (
 #: Amounts with a currency, percent or other sign, which no convention reads: ``1.234,50 €``, ``$5``, ``12 %``.
 _CURRENCIES = "EUR|USD|CHF|GBP|PLN|CZK|HUF|DKK|NOK|SEK|JPY|CNY|INR|RUB|TRY|CAD|AUD|NZD|BRL|MXN|ZAR|RON|BGN|DEM|ATS|FRF"
 _MARK = rf"(\p{{Sc}}|[%‰]|{_CURRENCIES}|Rs\.?|Fr\.|kr|zł)"
-_AMOUNT = rf"[+-]?[0-9][0-9{_SIGNS}]*"
+_PLAIN = rf"[0-9][0-9{_SIGNS}]*"
+_AMOUNT = rf"[+-]?{_PLAIN}"
 _MARKED = rf"^([+-]?{_MARK}[{_BLANKS}]?{_AMOUNT}|{_AMOUNT}[{_BLANKS}]?{_MARK})$"
+_MINUS = r"[-\x{2212}\x{2013}]"
+_NEGATIVE = (
+    rf"^(\({_PLAIN}\)|-[{_BLANKS}]{_PLAIN}|[\x{{2212}}\x{{2013}}][{_BLANKS}]?{_PLAIN}|{_PLAIN}[{_BLANKS}]?{_MINUS})$"
+)
 #: Dates without signs, which are whole numbers as well.
 DIGITS = "%Y%m%d"
 _LIKE_DIGITS = "^(18|19|20)[0-9]{2}(0[1-9]|1[0-2])(0[1-9]|[12][0-9]|3[01])$"
@@ -127,6 +132,15 @@ def count_conventions(read: pa.ChunkedArray, dialect: Dialect) -> Counter[Conven
             if one.of(dialect) != dialect and (count := pc.sum(fits(cells, kind, one.of(dialect))).as_py()):
                 found[one] += count
     return found
+
+
+def count_negatives(read: pa.ChunkedArray) -> int:
+    """Count the tidy cells that look like negative numbers: in parentheses, with another minus sign, or one at the end.
+
+    >>> count_negatives(pa.chunked_array([["(1.234,50)", "5-", "\u22125", "- 5", "-5", "5", "1-2"]]))
+    4
+    """
+    return int(pc.sum(pc.match_substring_regex(read, _NEGATIVE)).as_py() or 0)
 
 
 def looks_written(read: pa.ChunkedArray) -> bool:

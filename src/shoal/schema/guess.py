@@ -50,6 +50,8 @@ class Seen:
     low: float = float("nan")  #: smallest number
     high: float = float("nan")  #: largest number
     whole: bool = False  #: whether all numbers are whole, though its kind may be continuous, as in SPSS files
+    far: int = 0  #: records with a code that often means a missing value, far from all other values
+    far_codes: tuple[str, ...] = ()  #: the cells of a text file with these codes
     shape: tuple[str, str] | None = None  #: numbers, dates or times that texts may be, and how to write them instead
     valued: bool = False  #: whether texts have digits and signs like numbers, dates or times, and hardly any letters
 

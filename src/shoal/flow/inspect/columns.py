@@ -58,6 +58,9 @@ def look(data: pa.Table, dialect: Dialect | None, unread: Mapping[str, str], k: 
     notes += [_HOUSEHOLD.format(one.name) for one in guesses.values() if one.reason in HOUSEHOLDS[:-1]]
     unread_values = [_unread_values(one, guesses[one.name], data.column(one.name), dialect) for one in columns]
     notes += filter(None, unread_values)
+    far = [one for one in columns if one.far and guesses[one.name].role in _AVERAGED]
+    codes_given = [*(() if dialect is None else dialect.missing), *(code for one in far for code in one.far_codes)]
+    notes += [_far(one, codes_given) for one in far]
     for one in _repeated(columns, guesses, codes):
         role, reason = _ROLES[one.household]
         guesses[one.name] = replace(guesses[one.name], role=role, reason=reason)
@@ -72,6 +75,11 @@ def look(data: pa.Table, dialect: Dialect | None, unread: Mapping[str, str], k: 
     return Looked(tuple(guesses.values()), codes, tuple(notes), refused, tuple(pairs))
 
 
+_AVERAGED = (Role.QUASI, Role.CONFIDENTIAL, Role.WEIGHT)
+_FAR = (
+    "Column {!r}: {} that often means a missing value, and is far from all others{}. If it means one, {}; otherwise it "
+    "is averaged with the others."
+)
 _FREE = (
     "Column {!r} holds free text: many of its values differ and have several words. It is removed, because text can "
     "name people. To release what it says, code it into categories first."
@@ -111,6 +119,18 @@ def _unread_values(seen: Seen, guess: Guess, cells: pa.ChunkedArray, dialect: Di
     return _TEXT.format(
         guess.name, "convert them" if dialect is None else "write them in a format that can be read, or give --datetime"
     )
+
+
+def _far(seen: Seen, codes: Sequence[str]) -> str:
+    """Return the sentence about codes that often stand for a missing value; `codes` are those of all columns."""
+    from shoal.schema.conventions import quoted
+
+    found = "1 record holds a value" if seen.far == 1 else f"{seen.far:,} records hold a value"
+    if not seen.far_codes:
+        return _FAR.format(seen.name, found, "", "declare it missing in the file")
+    option = quoted(",".join(code.replace(",", r"\,") for code in dict.fromkeys(codes)))
+    own = ", ".join(seen.far_codes)
+    return _FAR.format(seen.name, found, f": {own}", f"give --missing {option}, for all columns")
 
 
 def _may_be_values(seen: Seen, guess: Guess, cells: pa.ChunkedArray) -> bool:

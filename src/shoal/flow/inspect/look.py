@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from shoal.flow.inspect.missing_codes import far_days, far_numbers
 from shoal.schema.guess import Seen
 from shoal.types import Dialect, Kind
 from shoal.types.statistical_files import Variable
@@ -45,7 +46,36 @@ def look_at(data: pa.Table, name: str, dialect: Dialect | None) -> tuple[Seen, N
     smallest = int(sizes[sizes > 0].min())
     seen = Seen(name, kind, n, column.null_count, distinct, smallest, weights, label=label_of(field))
     once = int((sizes[:distinct] == 1).sum())
+    far = _far(field, kind, numbers, encoded.dictionary, dialect)
+    seen = replace(seen, far=int(sizes[: len(far)][far].sum()), far_codes=_cells(encoded.dictionary, far))
     return replace(seen, once=once, **_details(kind, numbers, encoded.dictionary, dialect)), codes
+
+
+def _far(
+    field: pa.Field, kind: Kind, numbers: NDArray[np.float64] | None, found: pa.Array, dialect: Dialect | None
+) -> NDArray[np.bool_]:
+    """Tell which distinct values are codes for a missing value, by their usual numbers or their labels in the file."""
+    from shoal.schema.cells import is_text, readable, values
+
+    if numbers is not None:
+        variable = Variable.of(field)
+        known = [] if variable is None else [value for value, _ in variable.labels if isinstance(value, (int, float))]
+        return far_numbers(numbers, known)
+    days = pa.chunked_array([found])
+    if kind is not Kind.DATETIME or not len(found) or (is_text(days) and dialect is None):
+        return np.zeros(0, np.bool_)
+    if dialect is not None and is_text(days):
+        if not readable(days, kind, dialect):
+            return np.zeros(0, np.bool_)
+        days = values(days, "", kind, dialect)
+    return far_days(days.combine_chunks())
+
+
+def _cells(found: pa.Array, far: NDArray[np.bool_]) -> tuple[str, ...]:
+    """Return the cells of a text file among some distinct values."""
+    from shoal.schema.cells import is_text
+
+    return tuple(found.filter(pa.array(far)).to_pylist()) if far.any() and is_text(pa.chunked_array([found])) else ()
 
 
 def _details(
