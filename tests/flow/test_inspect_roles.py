@@ -228,3 +228,27 @@ def test_labelled_codes_that_are_not_declared_missing_are_named(tmp_path: Path, 
     named = [note for note in found.notes if "often means a missing value" in note]
     assert [note.partition(":")[0] for note in named] == ([] if declared else ["Column 'pay'"])
     assert all("30 records hold a value" in note and "declare it missing in the file" in note for note in named)
+
+
+def test_polish_names_and_german_abbreviations_suggest_roles() -> None:
+    names = {
+        "Wiek": "quasi",
+        "Płeć": "quasi",
+        "Dochód": "quasi",
+        "Data urodzenia": "quasi",
+        "Miejscowość": "quasi",
+        "Kod pocztowy": "quasi",
+        "PESEL": "identifier",
+        "Choroba": "confidential",
+        "gebjahr": "quasi",
+        "geb_dat": "quasi",
+        "Land": "quasi",
+    }
+    found = shoal.inspect(pa.table({name: RNG.integers(1, 40, N) for name in names}))
+    assert roles(found) == names
+
+
+@pytest.mark.parametrize(("x", "y"), [("easting", "northing"), ("Rechtswert", "Hochwert"), ("x_koord", "y_koord")])
+def test_projected_coordinates_are_known_to_others(x: str, y: str) -> None:
+    found = shoal.inspect(pa.table({x: RNG.uniform(3e5, 7e5, N), y: RNG.uniform(5.2e6, 6e6, N), "shop": range(N)}))
+    assert (roles(found)[x], roles(found)[y], found.coordinates) == ("quasi", "quasi", ())
