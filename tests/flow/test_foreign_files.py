@@ -547,3 +547,44 @@ def test_negative_numbers_in_other_notations_are_named(tmp_path: Path, written: 
     assert found.notes[-1].endswith(remedy)
     with pytest.raises(shoal.DataError, match=remedy):
         shoal.protect(tmp_path / "in.csv", tmp_path / "start.toml", output=tmp_path / "out.csv", engine=engine)
+
+
+@pytest.mark.parametrize("title", ["Report of 1 May\n", "Office\nMay 2024\n\n", "# export\n"])
+def test_titles_above_the_header_are_named(tmp_path: Path, title: str) -> None:
+    (tmp_path / "in.csv").write_text(title + rows(",", ".", "%d.%m.%Y"))
+    found = shoal.inspect(tmp_path / "in.csv")
+    assert "delete the lines above their names, or give --delimiter" in found.notes[0]
+
+
+def test_titles_padded_with_delimiters_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_text("Report;;;;\n" + rows(",", ".", "%d.%m.%Y"))
+    with pytest.raises(shoal.SchemaError, match="Name them; if the first line is a title, delete it"):
+        shoal.inspect(tmp_path / "in.csv")
+
+
+def test_another_delimiter_is_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_text(rows(",", ".", "%d.%m.%Y", "~"))
+    assert "or give --delimiter" in shoal.inspect(tmp_path / "in.csv").notes[1]
+    assert not any("--delimiter" in note for note in inspected(tmp_path, age=[str(one) for one in AGE]).notes)
+
+
+@pytest.mark.parametrize("repeated", [False, True])
+def test_a_missing_or_repeated_header_is_named(tmp_path: Path, repeated: bool) -> None:
+    head, *lines = rows(",", ".", "%d.%m.%Y").splitlines()
+    lines = [head, *lines[:20], head, *lines[20:]] if repeated else lines
+    (tmp_path / "in.csv").write_text("\n".join(lines) + "\n")
+    (note,) = [one for one in shoal.inspect(tmp_path / "in.csv").notes if one.startswith("The names of")]
+    assert "of 5 columns look like values, or occur among the cells below" in note
+
+
+@pytest.mark.parametrize("total", ["Summe;;1.000,00;;", ";;1.000,00;;Total:", "gesamt: 60;1;2;;x"])
+def test_a_total_in_the_last_row_is_named(tmp_path: Path, total: str) -> None:
+    (tmp_path / "in.csv").write_text(rows(",", ".", "%d.%m.%Y") + total + "\n")
+    (note,) = [one for one in shoal.inspect(tmp_path / "in.csv").notes if "looks like a total" in one]
+    assert note.startswith("Data row 61, the last one")
+
+
+def test_years_as_names_and_a_category_called_total_are_no_sign_of_anything(tmp_path: Path) -> None:
+    years = {str(year): [str(one + year) for one in AGE] for year in range(2019, 2023)}
+    found = inspected(tmp_path, **years, part=["total", "half"] * (N // 2 - 1) + ["half", "total"])
+    assert not any("total of" in note or "names of" in note for note in found.notes)
