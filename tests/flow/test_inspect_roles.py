@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 
@@ -60,7 +61,7 @@ def test_labels_of_arrow_fields_are_read_and_cannot_break_the_recipe() -> None:
 def households(own: str, per: int = 3) -> pa.Table:
     """Return a table whose column ``nr`` repeats; records of one number agree in region, and in the column named."""
     key = RNG.permutation(np.arange(N) // per)
-    sex, birth = RNG.integers(0, 2, N), RNG.integers(1930, 2010, N)
+    sex, birth = RNG.choice(["f", "m"], N), RNG.integers(1930, 2010, N)
     agree = {"sex": sex[key], "birth_year": birth[key]}
     columns = {"nr": key + 100, "sex": sex, "birth_year": birth, "zone": (key * 7919 % 11)}
     return pa.table({**columns, **({} if own == "none" else agree)})
@@ -94,7 +95,8 @@ def test_numbers_that_repeat_never_or_often_suggest_no_household(per: int) -> No
 
 
 def test_numbers_whose_records_agree_in_nothing_are_no_key() -> None:
-    table = pa.table({"score": RNG.integers(0, 80, N), "sex": RNG.integers(0, 2, N), "other": RNG.integers(0, 5, N)})
+    sex = RNG.choice(["f", "m"], N)
+    table = pa.table({"score": RNG.integers(0, 80, N), "sex": sex, "other": RNG.integers(0, 5, N)})
     assert not shoal.inspect(table).notes
 
 
@@ -252,3 +254,39 @@ def test_polish_names_and_german_abbreviations_suggest_roles() -> None:
 def test_projected_coordinates_are_known_to_others(x: str, y: str) -> None:
     found = shoal.inspect(pa.table({x: RNG.uniform(3e5, 7e5, N), y: RNG.uniform(5.2e6, 6e6, N), "shop": range(N)}))
     assert (roles(found)[x], roles(found)[y], found.coordinates) == ("quasi", "quasi", ())
+
+
+@pytest.mark.parametrize("by_recipe", [True, False])
+def test_codes_written_as_numbers_are_declared_nominal(
+    tmp_path: Path, run: Callable, monkeypatch: pytest.MonkeyPatch, by_recipe: bool
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    codes = [1111, 2221, 5120]
+    table = {
+        "sex": RNG.integers(1, 3, N),
+        "isco": RNG.choice(codes, N),
+        "nationality score": RNG.integers(0, 100, N),
+        "plz": 10_000 + np.arange(N) * 7,
+        "alter": RNG.integers(18, 90, N),
+    }
+    pd.DataFrame(table).to_csv("in.csv", index=False)
+    found = json.loads(run("inspect", "in.csv", "--json", *(["--recipe", "start.toml"] if by_recipe else [])).out)
+    assert found["kinds"] == {"sex": "nominal", "isco": "nominal"}
+    assert [one["role"] for one in found["columns"]] == ["quasi", "quasi", "quasi", "identifier", "quasi"]
+    assert "Column 'plz' is removed: its numbers are likely codes, and nearly all differ." in found["notes"][0]
+    assert "The numbers in 'sex', 'isco' are likely codes" in found["notes"][1]
+    assert run(*shlex.split(found["command"])[1:]).code == 0
+    released = pd.read_csv("in-protected.csv")
+    assert set(released["isco"]) <= set(codes)
+    assert set(released["sex"]) <= {1, 2}
+
+
+def test_codes_of_a_survey_without_measures_are_declared_nominal(tmp_path: Path) -> None:
+    path = tmp_path / "survey.sav"
+    sex = RNG.integers(1, 3, N).astype(float)
+    data = pd.DataFrame({"v1": sex, "v2": RNG.integers(18, 90, N).astype(float)})
+    pyreadstat.write_sav(data, str(path), column_labels={"v1": "Sex of respondent", "v2": "Age"})
+    found = shoal.inspect(path, recipe=tmp_path / "start.toml")
+    assert dict(found.kinds) == {"v1": "nominal"}
+    shoal.protect(path, shoal.Recipe.from_toml(found.recipe), output=tmp_path / "out.sav")
+    assert set(pyreadstat.read_sav(tmp_path / "out.sav")[0]["v1"]) <= {1.0, 2.0}

@@ -71,6 +71,12 @@ class Seen:
         return self.kind in (Kind.NOMINAL, Kind.INTEGER) or self.whole
 
     @property
+    def coded(self) -> bool:
+        """Tell whether its whole numbers are codes, such as those of sexes and postcodes, whose mean says nothing."""
+        numbers = self.kind is Kind.INTEGER or (self.kind is Kind.CONTINUOUS and self.whole)
+        return numbers and self.like("code") is not None and self.like("quantity") is None
+
+    @property
     def free_text(self) -> bool:
         """Tell whether its values are long texts, and many differ: often one such as "no comment" is frequent."""
         if self.kind is not Kind.NOMINAL or self.distinct < 2 or self.words < _SEVERAL or self.length < _LONG:

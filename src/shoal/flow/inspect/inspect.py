@@ -112,7 +112,8 @@ def _inspect(
     together = combination(tuple(known), [codes[one] for one in known], data.num_rows)
     unchanged = _unchanged(data, columns, reviewed)
     shared = _shared(columns, codes)
-    recipe = starter(name, data.num_rows, k, columns, text, shared, unchanged, written.choices, looked.coordinates)
+    places, coded = looked.coordinates, looked.coded
+    recipe = starter(name, data.num_rows, k, columns, text, shared, unchanged, written.choices, places, coded)
     return Inspection(
         data.num_rows,
         columns,
@@ -128,6 +129,7 @@ def _inspect(
         special=special_uniques(tuple(known), [codes[one] for one in known]),
         coordinates=looked.coordinates,
         refused=looked.refused,
+        kinds=dict.fromkeys(coded, Kind.NOMINAL.value),
     )
 
 
