@@ -588,3 +588,24 @@ def test_years_as_names_and_a_category_called_total_are_no_sign_of_anything(tmp_
     years = {str(year): [str(one + year) for one in AGE] for year in range(2019, 2023)}
     found = inspected(tmp_path, **years, part=["total", "half"] * (N // 2 - 1) + ["half", "total"])
     assert not any("total of" in note or "names of" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(
+    ("words", "encoding"),
+    [
+        ("Łódź;Kraków;Gdańsk;Paweł;ząb;żona;Dochód", "cp1250"),
+        ("Łódź;Kraków;Gdańsk;Paweł;ząb;żona;Dochód", "iso8859-2"),
+        ("Příbram;Děčín;čtvrť;žena;město", "cp1250"),
+        ("Köln;Größe;80 m³;90 °C;12,50 €;£500", "cp1252"),
+        ("12,50 €;3 €", "cp1252"),
+        ("año;niño;¿qué?;España", "cp1252"),
+        ("élève;cœur;L’hôtel;1\u00a0234", "cp1252"),
+        ("Ærø;København;blåbær", "cp1252"),
+        ("Köln;Größe;München", "cp850"),
+    ],
+)
+def test_letters_tell_the_encoding(tmp_path: Path, words: str, encoding: str) -> None:
+    cells = words.split(";")
+    lines = ["name;age", *(f"{cells[i % len(cells)]};{age}" for i, age in enumerate(AGE))]
+    (tmp_path / "in.csv").write_bytes("\n".join(lines).encode(encoding))
+    assert shoal.inspect(tmp_path / "in.csv").text["encoding"] == encoding

@@ -273,7 +273,7 @@ def test_codes_written_as_numbers_are_declared_nominal(
     found = json.loads(run("inspect", "in.csv", "--json", *(["--recipe", "start.toml"] if by_recipe else [])).out)
     assert found["kinds"] == {"sex": "nominal", "isco": "nominal"}
     assert [one["role"] for one in found["columns"]] == ["quasi", "quasi", "quasi", "identifier", "quasi"]
-    assert "Column 'plz' is removed: its numbers are likely codes, and nearly all differ." in found["notes"][0]
+    assert "Column 'plz' is removed: its numbers are likely codes, and too many differ." in found["notes"][0]
     assert "The numbers in 'sex', 'isco' are likely codes" in found["notes"][1]
     assert run(*shlex.split(found["command"])[1:]).code == 0
     released = pd.read_csv("in-protected.csv")

@@ -15,7 +15,8 @@ _FAR = (
     "Column {!r}: {} that often means a missing value, and is far from all others{}. If it means one, {}; otherwise it "
     "is averaged with the others."
 )
-_CODED = "Column {!r} is removed: its numbers are likely codes, and nearly all differ. Group them to release them."
+_SPLIT = "group them"  # in the reasons for removing categories that differ too much
+_CODED = "Column {!r} is removed: its numbers are likely codes, and too many differ. Group them to release them."
 _CODES = (
     "The numbers in {} are likely codes, whose mean says nothing: they are declared nominal (kinds in the recipe), and "
     "classes get their most frequent code. If they are quantities, delete the declaration."
@@ -51,7 +52,7 @@ def column_notes(
 
     yield from (_FREE.format(one.name) for one in guesses.values() if one.reason == FREE_TEXT)
     yield from (_HOUSEHOLD.format(one.name) for one in guesses.values() if one.reason in HOUSEHOLDS[:-1])
-    yield from (_CODED.format(name) for name in coded if guesses[name].reason.endswith(GROUP))
+    yield from (_CODED.format(name) for name in coded if _SPLIT in guesses[name].reason)
     if kept := [name for name in coded if guesses[name].role is not Role.IDENTIFIER]:
         yield _CODES.format(listing([repr(name) for name in kept]))
     for one in columns:
