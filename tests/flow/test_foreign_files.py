@@ -609,3 +609,18 @@ def test_letters_tell_the_encoding(tmp_path: Path, words: str, encoding: str) ->
     lines = ["name;age", *(f"{cells[i % len(cells)]};{age}" for i, age in enumerate(AGE))]
     (tmp_path / "in.csv").write_bytes("\n".join(lines).encode(encoding))
     assert shoal.inspect(tmp_path / "in.csv").text["encoding"] == encoding
+
+
+def test_versions_and_chapters_are_no_dates(tmp_path: Path) -> None:
+    versions = [f"{1 + i % 3}.{i % 5}.{10 + i % 50}" for i in range(N)]  # a month is 0 in a fifth of them
+    found = inspected(tmp_path, v7=versions, age=[str(one) for one in AGE])
+    assert (dict(found.text), found.columns[0].kind, found.refused) == ({}, Kind.NOMINAL, ())
+    born = ["00.00.00" if i % 5 == 0 else day(one, "%d.%m.%y") for i, one in enumerate(BORN)]
+    assert inspected(tmp_path, v7=born, age=[str(one) for one in AGE]).text == {"datetime": "%d.%m.%y"}
+
+
+@pytest.mark.parametrize(("zero", "pattern"), [("00.00.0000", "%d.%m.%Y"), ("0000-00-00", "%Y-%m-%d")])
+def test_days_of_zeros_mean_missing(tmp_path: Path, zero: str, pattern: str) -> None:
+    born = [zero if i % 5 == 0 else day(one, pattern) for i, one in enumerate(BORN)]
+    found = inspected(tmp_path, born=born, age=[str(one) for one in AGE])
+    assert (found.text["missing"], found.columns[0].kind, found.refused) == ([zero], Kind.DATETIME, ())

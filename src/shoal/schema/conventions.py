@@ -60,6 +60,8 @@ _NEGATIVE = (
 #: Dates without signs, which are whole numbers as well.
 DIGITS = "%Y%m%d"
 _LIKE_DIGITS = "^(18|19|20)[0-9]{2}(0[1-9]|1[0-2])(0[1-9]|[12][0-9]|3[01])$"
+_SHORT_YEAR = "^[0-9]{1,2}[./-][0-9]{1,2}[./-][0-9]{2}$"
+_VALID = 0.95  # share of cells like dates with a two-digit year that must be valid ones
 #: From this share on, cells that a convention reads are taken to be written in it.
 SHARE = 0.5
 _POINTED, _HUNDREDS = 30, 3  # different numbers with a point, and from 100 to 999, that tell thousands from decimals
@@ -129,9 +131,17 @@ def count_conventions(read: pa.ChunkedArray, dialect: Dialect) -> Counter[Conven
             continue
         cells = cells.filter(pc.invert(fits(cells, kind, dialect)))
         for one in NUMBERS if kind is Kind.CONTINUOUS else dates_in(cells):
-            if one.of(dialect) != dialect and (count := pc.sum(fits(cells, kind, one.of(dialect))).as_py()):
+            if one.of(dialect) == dialect or not (count := pc.sum(fits(cells, kind, one.of(dialect))).as_py()):
+                continue
+            if one.datetime is None or "%y" not in one.datetime or count >= _VALID * _short(cells):
                 found[one] += count
     return found
+
+
+def _short(cells: pa.ChunkedArray) -> int:
+    """Count the cells with the shape of a date with a two-digit year, which versions such as 1.0.13 have, too."""
+    short, zero = (pc.match_substring_regex(cells, one) for one in (_SHORT_YEAR, "^[0./-]+$"))
+    return int(pc.sum(pc.and_(short, pc.invert(zero))).as_py() or 0)
 
 
 def count_negatives(read: pa.ChunkedArray) -> int:

@@ -15,9 +15,10 @@ from shoal.types import Dialect, Kind
 _LISTED = """- -- – — . .. ? / * #N/A #NA #NV #N/D #ND #NUM! #VALUE! <NA> na n/a n.a. nan null none nil nd n.d. nv n.v.
 N.v. nr n.r. k.a. k.A. ka kA bd b.d. s/d missing unknown refused unbekannt fehlt fehlend inconnu manquant brak nieznane
 desconocido"""
+_NO_DAYS = ("00.00.0000", "00/00/0000", "00-00-0000", "0000-00-00", "0000/00/00", "0000-00-00 00:00:00")
 _PHRASES = ("k. a.", "k. A.", "no answer", "not available", "keine angabe", "keine Angabe", "weiß nicht", "brak danych")
 _WORDS = tuple(
-    dict.fromkeys(one for word in (*_LISTED.split(), *_PHRASES) for one in (word, word.upper(), word.capitalize()))
+    dict.fromkeys(one for word in (*_LISTED.split(), *_PHRASES, *_NO_DAYS) for one in (word, word.upper(), word.capitalize()))
 )
 
 
