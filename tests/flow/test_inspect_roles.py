@@ -290,3 +290,25 @@ def test_codes_of_a_survey_without_measures_are_declared_nominal(tmp_path: Path)
     assert dict(found.kinds) == {"v1": "nominal"}
     shoal.protect(path, shoal.Recipe.from_toml(found.recipe), output=tmp_path / "out.sav")
     assert set(pyreadstat.read_sav(tmp_path / "out.sav")[0]["v1"]) <= {1.0, 2.0}
+
+
+@pytest.mark.parametrize("names", [("x", "y"), ("home_x", "home_y"), ("wgs84_e", "wgs84_n")])
+def test_axes_that_may_be_those_of_a_map_are_named(names: tuple[str, str]) -> None:
+    table = pa.table({name: RNG.uniform(5, 60, N) for name in names} | {"age": RNG.integers(18, 90, N)})
+    (note,) = shoal.inspect(table).notes
+    assert note.startswith(f"Columns {names[0]!r} and {names[1]!r} may be coordinates of a place")
+    assert not shoal.inspect(pa.table({name: RNG.integers(0, 9, N) for name in names})).notes
+
+
+def test_ages_with_leading_zeros_are_named_with_the_option(tmp_path: Path, run: Callable) -> None:
+    path, out = tmp_path / "in.csv", tmp_path / "out.csv"
+    ages = RNG.integers(5, 90, N)
+    path.write_text("Alter;nr\n" + "".join(f"{age:02d};{age:03d}\n" for age in ages))
+    found = shoal.inspect(path)
+    assert [note for note in found.notes if "leading zeros" in note] == [
+        "Column 'Alter': its numbers have leading zeros, and are read as codes. To average them, name it in quasi, and "
+        "give --kind Alter=integer."
+    ]
+    options = ["--quasi", "Alter", "--identifier", "nr", "--kind", "Alter=integer"]
+    assert run("protect", path, "-o", out, *options).code == 0
+    assert np.mean([int(line) for line in out.read_text().splitlines()[1:]]) == pytest.approx(ages.mean(), abs=1)

@@ -53,6 +53,7 @@ class Seen:
     far: int = 0  #: records with a code that often means a missing value, far from all other values
     far_codes: tuple[str, ...] = ()  #: the cells of a text file with these codes
     shape: tuple[str, str] | None = None  #: numbers, dates or times that texts may be, and how to write them instead
+    padded: Kind | None = None  #: the kind of numbers with leading zeros, which are read as codes
     valued: bool = False  #: whether texts have digits and signs like numbers, dates or times, and hardly any letters
 
     @property

@@ -17,9 +17,8 @@ N.v. nr n.r. k.a. k.A. ka kA bd b.d. s/d missing unknown refused unbekannt fehlt
 desconocido"""
 _NO_DAYS = ("00.00.0000", "00/00/0000", "00-00-0000", "0000-00-00", "0000/00/00", "0000-00-00 00:00:00")
 _PHRASES = ("k. a.", "k. A.", "no answer", "not available", "keine angabe", "keine Angabe", "weiß nicht", "brak danych")
-_WORDS = tuple(
-    dict.fromkeys(one for word in (*_LISTED.split(), *_PHRASES, *_NO_DAYS) for one in (word, word.upper(), word.capitalize()))
-)
+_ALL = (*_LISTED.split(), *_PHRASES, *_NO_DAYS)
+_WORDS = tuple(dict.fromkeys(one for word in _ALL for one in (word, word.upper(), word.capitalize())))
 
 
 def missing_words(data: pa.Table, dialect: Dialect) -> dict[str, list[str]]:

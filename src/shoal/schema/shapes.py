@@ -84,6 +84,17 @@ def months_as_numbers(read: pa.ChunkedArray) -> tuple[str, str] | None:
     return None
 
 
+def padded(read: pa.ChunkedArray) -> Kind | None:
+    """Return the kind of distinct tidy cells that are all numbers, some with leading zeros; None if they are not.
+
+    >>> [padded(pa.chunked_array([cells])) for cells in (["05", "17"], ["0005,5", "17"], ["05", "A1"], ["5", "17"])]
+    [<Kind.INTEGER: 'integer'>, <Kind.CONTINUOUS: 'continuous'>, None, None]
+    """
+    if not _share(read, "^[+-]?0[0-9]") or _share(read, r"^[+-]?[0-9]+([.,][0-9]+)?$") < 1.0:
+        return None
+    return Kind.CONTINUOUS if _share(read, "[.,]") else Kind.INTEGER
+
+
 def like_values(read: pa.ChunkedArray) -> bool:
     """Tell whether some distinct tidy cells have digits, signs and at most one short word, but are no keys.
 

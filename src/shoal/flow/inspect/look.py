@@ -83,7 +83,7 @@ def _details(
 ) -> dict[str, Any]:
     """Return the range of numbers, or lengths and shape of texts, and whether the distinct values look like a key."""
     from shoal.schema.cells import is_text
-    from shoal.schema.shapes import beside_text, like_values, months_as_numbers, shape_of
+    from shoal.schema.shapes import beside_text, like_values, months_as_numbers, padded, shape_of
 
     some = pa.chunked_array([values.drop_null().slice(0, _SHAPED)])
     if numbers is not None:
@@ -101,6 +101,7 @@ def _details(
         "length": pc.mean(pc.utf8_length(texts)).as_py(),
         "given_out": digits >= _NEARLY_ALL,
         "shape": shape_of(some) or beside_text(some, dialect or Dialect()) if kind is Kind.NOMINAL else None,
+        "padded": padded(some) if kind is Kind.NOMINAL else None,
         "valued": like_values(some),
     }
 

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 import pyarrow as pa
 
 from shoal.errors import listing
+from shoal.schema.conventions import quoted
+from shoal.schema.coordinates import axis_pairs
 from shoal.schema.guess import DIFFER, FREE_TEXT, GROUP, HOUSEHOLDS, NUMBERED, Seen
 from shoal.types import Dialect, Guess, Kind, Role
 
@@ -30,6 +32,14 @@ _TEXT = (
     "numbers, {}; group codes to release them."
 )
 _SHAPED = "Column {!r} is {}: its cells look like {}, which cannot be read. To average them, {}."
+_PADDED = (
+    "Column {!r}: its numbers have leading zeros, and are read as codes. To average them, name it in quasi, and give "
+    "--kind {}={}."
+)
+_AXES = (
+    "Columns {!r} and {!r} may be coordinates of a place: their values differ for nearly everyone. If they are, name "
+    "them in quasi, and degrees in coordinates, too."
+)
 _DIFFERENT = (
     "Column {!r} is removed: its whole numbers all differ, like those given to people. If they are amounts or times, "
     "move it from identifier to quasi."
@@ -61,6 +71,8 @@ def column_notes(
     far = [one for one in columns if one.far and guesses[one.name].role in _AVERAGED]
     codes = [*(() if dialect is None else dialect.missing), *(code for one in far for code in one.far_codes)]
     yield from (_far(one, codes) for one in far)
+    others = [one for one in columns if guesses[one.name].role is Role.OTHER]
+    yield from (_AXES.format(*pair) for pair in axis_pairs(others))
 
 
 def _unread_values(seen: Seen, guess: Guess, cells: pa.ChunkedArray, dialect: Dialect | None) -> Iterator[str]:
@@ -72,15 +84,21 @@ def _unread_values(seen: Seen, guess: Guess, cells: pa.ChunkedArray, dialect: Di
         what, remedy = seen.shape
         as_read = "read as categories" if guess.kind is Kind.NOMINAL else "read as numbers"
         yield _SHAPED.format(guess.name, "removed" if apart else as_read, what, remedy)
+    elif seen.padded is not None and _is_quantity(seen):
+        yield _PADDED.format(guess.name, quoted(guess.name), seen.padded)
     elif apart and _may_be_values(seen, guess, cells):
         remedy = "convert them" if dialect is None else "write them in a format that can be read, or give --datetime"
         yield _TEXT.format(guess.name, remedy)
 
 
+def _is_quantity(seen: Seen) -> bool:
+    """Tell whether the name of a column suggests an age, an amount, or another quantity."""
+    said = f"{seen.like('quasi')} {seen.like('values')}"
+    return any(one in said for one in ("an age", "an income", "an amount", "a measure of the body"))
+
+
 def _far(seen: Seen, codes: Sequence[str]) -> str:
     """Return the sentence about codes that often stand for a missing value; `codes` are those of all columns."""
-    from shoal.schema.conventions import quoted
-
     found = "1 record holds a value" if seen.far == 1 else f"{seen.far:,} records hold a value"
     if not seen.far_codes:
         return _FAR.format(seen.name, found, "", "declare it missing in the file")
