@@ -624,3 +624,14 @@ def test_days_of_zeros_mean_missing(tmp_path: Path, zero: str, pattern: str) -> 
     born = [zero if i % 5 == 0 else day(one, pattern) for i, one in enumerate(BORN)]
     found = inspected(tmp_path, born=born, age=[str(one) for one in AGE])
     assert (found.text["missing"], found.columns[0].kind, found.refused) == ([zero], Kind.DATETIME, ())
+
+
+@pytest.mark.parametrize("end", ["08:15:30.123", "08:15:30.123456Z", "08:15"])
+def test_moments_of_any_resolution_are_inspected(tmp_path: Path, end: str) -> None:
+    seen = [f"{'9999-12-31' if i == 3 else one} {end}" for i, one in enumerate(BORN)]
+    found = inspected(tmp_path, seen=seen, age=[str(one) for one in AGE])
+    assert found.columns[0].kind is Kind.DATETIME
+    moments = np.array([one.removesuffix("Z") for one in seen if one[0] != "9"], "datetime64[us]")
+    for unit in ("us", "ns"):
+        table = pa.table({"seen": moments.astype(f"datetime64[{unit}]"), "age": AGE[: len(moments)]})
+        assert shoal.inspect(table).columns[0].kind is Kind.DATETIME

@@ -38,7 +38,7 @@ def far_days(days: pa.Array) -> NDArray[np.bool_]:
     >>> far_days(pa.array(np.array(["9999-12-31", *(f"19{year}-05-01" for year in range(70, 76))], "datetime64[D]")))
     array([ True, False, False, False, False, False, False])
     """
-    moments = days.cast(pa.timestamp("s")).to_numpy(zero_copy_only=False).astype("datetime64[D]")
+    moments = days.cast(pa.timestamp("s"), safe=False).to_numpy(zero_copy_only=False).astype("datetime64[D]")
     usual = np.isin(moments, np.array(_DAYS, "datetime64[D]"))
     return _far(moments.astype(np.float64), usual, negative=False)
 
