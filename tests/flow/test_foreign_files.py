@@ -265,7 +265,7 @@ def test_dates_that_no_format_reads_are_not_dropped_silently(tmp_path: Path) -> 
     removed = [f"Column '{name}' is removed" for name in ("geburt", "Datum", "v5")]
     assert [note.partition(":")[0] for note in found.notes] == removed
     table = shoal.inspect(pa.table({"geburt": [one.replace(".", "") for one in born], "alter": AGE}))
-    assert "If they are dates or numbers, convert them; group codes" in table.notes[0]
+    assert "its cells look like dates" in table.notes[0]
 
 
 @pytest.mark.parametrize(
@@ -321,15 +321,48 @@ def test_a_second_convention_of_numbers_is_not_dropped_silently(tmp_path: Path) 
 
 
 def test_unreadable_cells_are_announced(tmp_path: Path) -> None:
-    income = [*(f"1.{200 + i},5" for i in range(29)), "k.A."]
+    income = [*(f"1.{200 + i},5" for i in range(29)), "ask her"]
     found = inspected(tmp_path, income=income, age=[str(i) for i in range(30)])
     assert found.notes[-1] == (
         "Column 'income': every cell must be a number; 1 of 30 cannot be read as one, in data row 30. Correct the "
         "cell, declare it missing (--missing), or give the column another role."
     )
-    assert "k.A." not in str(found.to_dict())
-    again = shoal.inspect(tmp_path / "in.csv", text={"missing": ["k.A."]})
+    assert "ask her" not in str(found.to_dict())
+    again = shoal.inspect(tmp_path / "in.csv", text={"missing": ["ask her"]})
     assert not any("cannot be read" in note for note in again.notes)
+
+
+@pytest.mark.parametrize("word", ["NA", "k.A.", "-", ".", "#N/A", "null", "keine Angabe"])
+@pytest.mark.parametrize("share", [10, 2])
+@pytest.mark.parametrize("by_recipe", [True, False])
+def test_words_for_a_missing_value_are_proposed(
+    tmp_path: Path, run: Callable, monkeypatch: pytest.MonkeyPatch, word: str, share: int, by_recipe: bool
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    income = [word if i % share else number(pay, ",", ".") for i, pay in enumerate(PAY)]
+    age = ["n.v." if i == 7 else str(one) for i, one in enumerate(AGE)]
+    kind = [(word, "a", "b")[i % 3] for i in range(N)]
+    found = inspected(tmp_path, einkommen=income, alter=age, art=kind)
+    assert found.text == {"missing": [word, "n.v."], "decimal": ",", "thousands": "."}
+    assert [(one.kind.value, one.missing > 0) for one in found.columns] == [
+        ("continuous", True),
+        ("integer", True),
+        ("nominal", True),
+    ]
+    assert "are read as missing, in all columns." in found.notes[0]
+    shown = run("inspect", "in.csv", *(["--recipe", "start.toml", "--force"] if by_recipe else [])).out
+    (command,) = [line.removeprefix("To protect the file: ") for line in shown.splitlines() if "-o in-pro" in line]
+    ran = run(*shlex.split(command)[1:], "--row-order", "keep")
+    assert (ran.code, ran.err) == (0, "")
+    released = [line.split(";") for line in Path("in-protected.csv").read_text().splitlines()[1:]]
+    assert word not in {row[0] for row in released}
+    assert [row[2] for row in released] == kind  # released unchanged, as written
+    assert not shoal.inspect("in.csv", text={"missing": []}).text["missing"]
+
+
+def test_words_beside_other_text_are_categories(tmp_path: Path) -> None:
+    found = inspected(tmp_path, mark=["a", "NA", "-"] * 10, age=[str(20 + i) for i in range(30)])
+    assert (dict(found.text), found.columns[0].missing, found.notes) == ({}, 0, ())
 
 
 def test_three_digits_after_a_point_or_a_comma_are_ambiguous(tmp_path: Path) -> None:
@@ -389,3 +422,216 @@ def test_ordinary_files_are_read_as_before(tmp_path: Path) -> None:
         words=["a, b", "c. d", "e - f"] * 10,
     )
     assert (dict(found.text), found.notes, found.choices) == ({}, (), ())
+
+
+GERMAN_MONTHS = ["Januar", "Februar", "März", "April", "Mai", "Juni", "Juli", "August", "September"]
+GERMAN_MONTHS += ["Oktober", "November", "Dezember"]
+LOOK_LIKE = {
+    "months": ["{m:02d}/{y}", "{y}-{m:02d}", "{name} {y}", "{short}-{yy:02d}"],
+    "quarters": ["{y}-Q{q}", "Q{q} {y}"],
+    "dates": ["{d}. {name} {y}", "{d}th {name} {y}", "Mon, {d} {short} {y}", "{d}.{m}.{y} 08:15 Uhr"],
+    "days of a year": ["{d:02d}.{m:02d}."],
+    "times or durations": ["{d}:{m:02d}", "{d:02d}:{m:02d}:15", "{d}h{m:02d}", "{m:02d}:{d:02d} PM"],
+    "numbers with a unit": ["{d},5 kg", "{pay} m²", "< {d},{m}", "Fr. {pay}.-", "'{pay}", "{pay},-", "({pay})"],
+}
+
+
+@pytest.mark.parametrize(("what", "written"), [(what, one) for what, all_ in LOOK_LIKE.items() for one in all_])
+@pytest.mark.parametrize("repeated", [1, 4])
+def test_numbers_and_dates_that_cannot_be_read_are_named(
+    tmp_path: Path, what: str, written: str, repeated: int
+) -> None:
+    cells = []
+    for i in range(N):
+        y, m, d = (int(part) for part in str(BORN[i // repeated]).split("-"))
+        name, pay = GERMAN_MONTHS[m - 1], int(PAY[i // repeated])
+        cells.append(written.format(y=y, yy=y % 100, m=m, d=d, q=(m + 2) // 3, name=name, short=name[:3], pay=pay))
+    found = inspected(tmp_path, v7=cells, age=[str(one) for one in AGE])
+    assert found.columns[0].kind is Kind.NOMINAL
+    notes = [note for note in found.notes if note.startswith("Column 'v7' is ")]
+    assert len(notes) == 1
+    removed = found.columns[0].role is Role.IDENTIFIER
+    assert notes[0].startswith(f"Column 'v7' is {'removed' if removed else 'read as categories'}: its cells")
+    assert what in notes[0] or (removed and "have digits" in notes[0])
+
+
+CODES = {
+    "postcode": ["0106{}", "PL-0{}-950", "1010{}-000{}"],
+    "phone": ["+49 30 123{}", "(212) 555-01{}", "01 23 45 67 {}"],
+    "version": ["1.{}.0", "10.0.0.{}", "v1.{}"],
+    "ICD": ["E1{}.9", "F{}"],
+    "score": ["{}-1", "{}:1", "{}/4"],
+    "code": ["A{}", "DE{}", "ABC{}", "XYZ 1{}", "{}A-7", "756.1234.56{}.90"],
+}
+
+
+@pytest.mark.parametrize(("what", "written"), [(what, one) for what, all_ in CODES.items() for one in all_])
+@pytest.mark.parametrize("different", [6, 60])
+def test_codes_are_not_taken_for_numbers(tmp_path: Path, what: str, written: str, different: int) -> None:
+    cells = [written.format(i % different % 10 if different < 10 else i, 1 + i % 6) for i in range(N)]
+    found = inspected(tmp_path, v7=cells, age=[str(one) for one in AGE])
+    assert (found.columns[0].kind, dict(found.text)) == (Kind.NOMINAL, {})
+    assert found.notes == () or (different == 60 and "If they are dates or numbers" in found.notes[0])
+
+
+@pytest.mark.parametrize("written", ["{m}.{y}", "{y}{m:02d}"])
+def test_months_that_are_read_as_numbers_are_named(tmp_path: Path, written: str) -> None:
+    cells = [written.format(y=str(one)[:4], m=int(str(one)[5:7])) for one in BORN]
+    found = inspected(tmp_path, v7=cells, age=[str(one) for one in AGE])
+    assert found.notes[-1].startswith("Column 'v7' is read as numbers: its cells look like months")
+    assert not inspected(tmp_path, v7=[str(196_300 + i) for i in range(N)], age=cells).notes[1:]
+
+
+def test_dates_beside_another_word_are_named(tmp_path: Path) -> None:
+    died = ["alive" if i % 5 else day(BORN[i], "%d.%m.%Y") for i in range(N)]
+    found = inspected(tmp_path, died=died, age=[str(one) for one in AGE])
+    assert "Column 'died' is read as categories: its cells look like dates beside other text" in found.notes[-1]
+
+
+def test_amounts_that_all_differ_are_not_removed_silently(tmp_path: Path) -> None:
+    found = inspected(tmp_path, price=[str(100_000 + 7919 * i) for i in range(N)], age=[str(one) for one in AGE])
+    assert found.columns[0].role is Role.IDENTIFIER
+    assert "If they are amounts or times, move it from identifier to quasi." in found.notes[0]
+
+
+@pytest.mark.parametrize("code", ["999", "-9", "99999", "-99"])
+def test_codes_far_from_all_other_numbers_are_named(tmp_path: Path, run: Callable, code: str) -> None:
+    age = [code if i % 9 == 0 else str(one) for i, one in enumerate(AGE)]
+    pay = ["NA" if i == 3 else "99999,00" if i == 4 else number(one, ",", "") for i, one in enumerate(PAY)]
+    ended = ["31.12.9999" if i % 7 == 0 else day(one, "%d.%m.%Y") for i, one in enumerate(BORN)]
+    found = inspected(tmp_path, age=age, income=pay, ended=ended)
+    option = rf"--missing 'NA,{code},99999\,00,31.12.9999', for all columns"
+    assert [note.partition(":")[0] for note in found.notes if "often means a missing value" in note] == [
+        f"Column '{name}'" for name in ("age", "income", "ended")
+    ]
+    assert all(option in note for note in found.notes if "often means" in note)
+    given = shlex.split(option.partition(", for")[0])
+    ran = run("protect", tmp_path / "in.csv", "-o", tmp_path / "out.csv", "--recipe", tmp_path / "start.toml", *given)
+    assert (ran.code, ran.err) == (0, "")
+    assert "9999" not in (tmp_path / "out.csv").read_text()
+    again = shoal.inspect(tmp_path / "in.csv", text={"missing": ["NA", code, "99999,00", "31.12.9999"]})
+    assert not any("often means" in note for note in again.notes)
+
+
+def test_ages_and_years_are_no_codes(tmp_path: Path) -> None:
+    age = [str(99 if i == 3 else one) for i, one in enumerate(AGE)]
+    born, delta = [day(one, "%Y-%m-%d") for one in BORN], [str(one - 50) for one in AGE]
+    found = inspected(tmp_path, age=age, born=born, delta=delta)
+    assert found.notes == ()
+
+
+def test_indian_groups_are_read_with_commas(tmp_path: Path) -> None:
+    cells = []
+    for pay in PAY:
+        whole, _, cents = f"{pay * 100:.2f}".partition(".")
+        head, groups = whole[:-3], [whole[-3:]]
+        while head:
+            head, groups = head[:-2], [head[-2:], *groups]
+        cells.append(f"{','.join(groups)}.{cents}")
+    assert sum(cell.count(",") > 1 for cell in cells) > 30  # lakhs
+    found = inspected(tmp_path, income=cells, age=[str(one) for one in AGE])
+    assert (dict(found.text), found.columns[0].kind) == ({"thousands": ","}, Kind.CONTINUOUS)
+    done = shoal.protect(tmp_path / "in.csv", tmp_path / "start.toml", output=tmp_path / "out.csv")
+    released = [float(line.split(";")[0]) for line in (tmp_path / "out.csv").read_text().splitlines()[1:]]
+    assert done.audit.holds
+    assert np.mean(released) == pytest.approx(100 * PAY.mean(), rel=1e-6)
+
+
+@pytest.mark.parametrize("written", ["({})", "{}-", "\u2212{}", "\u2013{}", "- {}"])
+@pytest.mark.parametrize("engine", ["memory", "disk"])
+def test_negative_numbers_in_other_notations_are_named(tmp_path: Path, written: str, engine: str) -> None:
+    cells = [number(pay, ",", ".") if i % 3 else written.format(number(pay, ",", ".")) for i, pay in enumerate(PAY)]
+    found = inspected(tmp_path, income=cells, age=[str(one) for one in AGE])
+    assert "20 of 60 cannot be read as one" in found.notes[-1]
+    remedy = "Most of these look like negative numbers: write them with a hyphen before the number, like -5."
+    assert found.notes[-1].endswith(remedy)
+    with pytest.raises(shoal.DataError, match=remedy):
+        shoal.protect(tmp_path / "in.csv", tmp_path / "start.toml", output=tmp_path / "out.csv", engine=engine)
+
+
+@pytest.mark.parametrize("title", ["Report of 1 May\n", "Office\nMay 2024\n\n", "# export\n"])
+def test_titles_above_the_header_are_named(tmp_path: Path, title: str) -> None:
+    (tmp_path / "in.csv").write_text(title + rows(",", ".", "%d.%m.%Y"))
+    found = shoal.inspect(tmp_path / "in.csv")
+    assert "delete the lines above their names, or give --delimiter" in found.notes[0]
+
+
+def test_titles_padded_with_delimiters_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_text("Report;;;;\n" + rows(",", ".", "%d.%m.%Y"))
+    with pytest.raises(shoal.SchemaError, match="Name them; if the first line is a title, delete it"):
+        shoal.inspect(tmp_path / "in.csv")
+
+
+def test_another_delimiter_is_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_text(rows(",", ".", "%d.%m.%Y", "~"))
+    assert "or give --delimiter" in shoal.inspect(tmp_path / "in.csv").notes[1]
+    assert not any("--delimiter" in note for note in inspected(tmp_path, age=[str(one) for one in AGE]).notes)
+
+
+@pytest.mark.parametrize("repeated", [False, True])
+def test_a_missing_or_repeated_header_is_named(tmp_path: Path, repeated: bool) -> None:
+    head, *lines = rows(",", ".", "%d.%m.%Y").splitlines()
+    lines = [head, *lines[:20], head, *lines[20:]] if repeated else lines
+    (tmp_path / "in.csv").write_text("\n".join(lines) + "\n")
+    (note,) = [one for one in shoal.inspect(tmp_path / "in.csv").notes if one.startswith("The names of")]
+    assert "of 5 columns look like values, or occur among the cells below" in note
+
+
+@pytest.mark.parametrize("total", ["Summe;;1.000,00;;", ";;1.000,00;;Total:", "gesamt: 60;1;2;;x"])
+def test_a_total_in_the_last_row_is_named(tmp_path: Path, total: str) -> None:
+    (tmp_path / "in.csv").write_text(rows(",", ".", "%d.%m.%Y") + total + "\n")
+    (note,) = [one for one in shoal.inspect(tmp_path / "in.csv").notes if "looks like a total" in one]
+    assert note.startswith("Data row 61, the last one")
+
+
+def test_years_as_names_and_a_category_called_total_are_no_sign_of_anything(tmp_path: Path) -> None:
+    years = {str(year): [str(one + year) for one in AGE] for year in range(2019, 2023)}
+    found = inspected(tmp_path, **years, part=["total", "half"] * (N // 2 - 1) + ["half", "total"])
+    assert not any("total of" in note or "names of" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(
+    ("words", "encoding"),
+    [
+        ("Łódź;Kraków;Gdańsk;Paweł;ząb;żona;Dochód", "cp1250"),
+        ("Łódź;Kraków;Gdańsk;Paweł;ząb;żona;Dochód", "iso8859-2"),
+        ("Příbram;Děčín;čtvrť;žena;město", "cp1250"),
+        ("Köln;Größe;80 m³;90 °C;12,50 €;£500", "cp1252"),
+        ("12,50 €;3 €", "cp1252"),
+        ("año;niño;¿qué?;España", "cp1252"),
+        ("élève;cœur;L’hôtel;1\u00a0234", "cp1252"),
+        ("Ærø;København;blåbær", "cp1252"),
+        ("Köln;Größe;München", "cp850"),
+    ],
+)
+def test_letters_tell_the_encoding(tmp_path: Path, words: str, encoding: str) -> None:
+    cells = words.split(";")
+    lines = ["name;age", *(f"{cells[i % len(cells)]};{age}" for i, age in enumerate(AGE))]
+    (tmp_path / "in.csv").write_bytes("\n".join(lines).encode(encoding))
+    assert shoal.inspect(tmp_path / "in.csv").text["encoding"] == encoding
+
+
+def test_versions_and_chapters_are_no_dates(tmp_path: Path) -> None:
+    versions = [f"{1 + i % 3}.{i % 5}.{10 + i % 50}" for i in range(N)]  # a month is 0 in a fifth of them
+    found = inspected(tmp_path, v7=versions, age=[str(one) for one in AGE])
+    assert (dict(found.text), found.columns[0].kind, found.refused) == ({}, Kind.NOMINAL, ())
+    born = ["00.00.00" if i % 5 == 0 else day(one, "%d.%m.%y") for i, one in enumerate(BORN)]
+    assert inspected(tmp_path, v7=born, age=[str(one) for one in AGE]).text == {"datetime": "%d.%m.%y"}
+
+
+@pytest.mark.parametrize(("zero", "pattern"), [("00.00.0000", "%d.%m.%Y"), ("0000-00-00", "%Y-%m-%d")])
+def test_days_of_zeros_mean_missing(tmp_path: Path, zero: str, pattern: str) -> None:
+    born = [zero if i % 5 == 0 else day(one, pattern) for i, one in enumerate(BORN)]
+    found = inspected(tmp_path, born=born, age=[str(one) for one in AGE])
+    assert (found.text["missing"], found.columns[0].kind, found.refused) == ([zero], Kind.DATETIME, ())
+
+
+@pytest.mark.parametrize("end", ["08:15:30.123", "08:15:30.123456Z", "08:15"])
+def test_moments_of_any_resolution_are_inspected(tmp_path: Path, end: str) -> None:
+    seen = [f"{'9999-12-31' if i == 3 else one} {end}" for i, one in enumerate(BORN)]
+    found = inspected(tmp_path, seen=seen, age=[str(one) for one in AGE])
+    assert found.columns[0].kind is Kind.DATETIME
+    moments = np.array([one.removesuffix("Z") for one in seen if one[0] != "9"], "datetime64[us]")
+    for unit in ("us", "ns"):
+        table = pa.table({"seen": moments.astype(f"datetime64[{unit}]"), "age": AGE[: len(moments)]})
+        assert shoal.inspect(table).columns[0].kind is Kind.DATETIME

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 
@@ -60,7 +61,7 @@ def test_labels_of_arrow_fields_are_read_and_cannot_break_the_recipe() -> None:
 def households(own: str, per: int = 3) -> pa.Table:
     """Return a table whose column ``nr`` repeats; records of one number agree in region, and in the column named."""
     key = RNG.permutation(np.arange(N) // per)
-    sex, birth = RNG.integers(0, 2, N), RNG.integers(1930, 2010, N)
+    sex, birth = RNG.choice(["f", "m"], N), RNG.integers(1930, 2010, N)
     agree = {"sex": sex[key], "birth_year": birth[key]}
     columns = {"nr": key + 100, "sex": sex, "birth_year": birth, "zone": (key * 7919 % 11)}
     return pa.table({**columns, **({} if own == "none" else agree)})
@@ -94,7 +95,8 @@ def test_numbers_that_repeat_never_or_often_suggest_no_household(per: int) -> No
 
 
 def test_numbers_whose_records_agree_in_nothing_are_no_key() -> None:
-    table = pa.table({"score": RNG.integers(0, 80, N), "sex": RNG.integers(0, 2, N), "other": RNG.integers(0, 5, N)})
+    sex = RNG.choice(["f", "m"], N)
+    table = pa.table({"score": RNG.integers(0, 80, N), "sex": sex, "other": RNG.integers(0, 5, N)})
     assert not shoal.inspect(table).notes
 
 
@@ -210,3 +212,103 @@ def test_a_household_is_pointed_out() -> None:
     found = shoal.inspect(pa.table({"household": [i // 3 for i in range(60)], "age": list(range(60))}))
     assert found.columns[0].role.value == "identifier"
     assert "let k count households, write together = 'household'" in found.notes[0]
+
+
+@pytest.mark.parametrize("declared", [True, False])
+def test_labelled_codes_that_are_not_declared_missing_are_named(tmp_path: Path, declared: bool) -> None:
+    path = tmp_path / "survey.sav"
+    pay = np.where(np.arange(N) % 8 == 0, 77777.0, RNG.integers(500, 9000, N).astype(float))
+    mood = RNG.integers(0, 11, N).astype(float)  # with labels at the ends
+    pyreadstat.write_sav(
+        pd.DataFrame({"pay": pay, "satisfaction": mood}),
+        str(path),
+        column_labels={"pay": "Income", "satisfaction": "Satisfaction"},
+        variable_value_labels={"pay": {77777.0: "refused"}, "satisfaction": {0.0: "not at all", 10.0: "fully"}},
+        missing_ranges={"pay": [77777.0]} if declared else None,
+    )
+    found = shoal.inspect(path)
+    named = [note for note in found.notes if "often means a missing value" in note]
+    assert [note.partition(":")[0] for note in named] == ([] if declared else ["Column 'pay'"])
+    assert all("30 records hold a value" in note and "declare it missing in the file" in note for note in named)
+
+
+def test_polish_names_and_german_abbreviations_suggest_roles() -> None:
+    names = {
+        "Wiek": "quasi",
+        "Płeć": "quasi",
+        "Dochód": "quasi",
+        "Data urodzenia": "quasi",
+        "Miejscowość": "quasi",
+        "Kod pocztowy": "quasi",
+        "PESEL": "identifier",
+        "Choroba": "confidential",
+        "gebjahr": "quasi",
+        "geb_dat": "quasi",
+        "Land": "quasi",
+    }
+    found = shoal.inspect(pa.table({name: RNG.integers(1, 40, N) for name in names}))
+    assert roles(found) == names
+
+
+@pytest.mark.parametrize(("x", "y"), [("easting", "northing"), ("Rechtswert", "Hochwert"), ("x_koord", "y_koord")])
+def test_projected_coordinates_are_known_to_others(x: str, y: str) -> None:
+    found = shoal.inspect(pa.table({x: RNG.uniform(3e5, 7e5, N), y: RNG.uniform(5.2e6, 6e6, N), "shop": range(N)}))
+    assert (roles(found)[x], roles(found)[y], found.coordinates) == ("quasi", "quasi", ())
+
+
+@pytest.mark.parametrize("by_recipe", [True, False])
+def test_codes_written_as_numbers_are_declared_nominal(
+    tmp_path: Path, run: Callable, monkeypatch: pytest.MonkeyPatch, by_recipe: bool
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    codes = [1111, 2221, 5120]
+    table = {
+        "sex": RNG.integers(1, 3, N),
+        "isco": RNG.choice(codes, N),
+        "nationality score": RNG.integers(0, 100, N),
+        "plz": 10_000 + np.arange(N) * 7,
+        "alter": RNG.integers(18, 90, N),
+    }
+    pd.DataFrame(table).to_csv("in.csv", index=False)
+    found = json.loads(run("inspect", "in.csv", "--json", *(["--recipe", "start.toml"] if by_recipe else [])).out)
+    assert found["kinds"] == {"sex": "nominal", "isco": "nominal"}
+    assert [one["role"] for one in found["columns"]] == ["quasi", "quasi", "quasi", "identifier", "quasi"]
+    assert "Column 'plz' is removed: its numbers are likely codes, and too many differ." in found["notes"][0]
+    assert "The numbers in 'sex', 'isco' are likely codes" in found["notes"][1]
+    assert run(*shlex.split(found["command"])[1:]).code == 0
+    released = pd.read_csv("in-protected.csv")
+    assert set(released["isco"]) <= set(codes)
+    assert set(released["sex"]) <= {1, 2}
+
+
+def test_codes_of_a_survey_without_measures_are_declared_nominal(tmp_path: Path) -> None:
+    path = tmp_path / "survey.sav"
+    sex = RNG.integers(1, 3, N).astype(float)
+    data = pd.DataFrame({"v1": sex, "v2": RNG.integers(18, 90, N).astype(float)})
+    pyreadstat.write_sav(data, str(path), column_labels={"v1": "Sex of respondent", "v2": "Age"})
+    found = shoal.inspect(path, recipe=tmp_path / "start.toml")
+    assert dict(found.kinds) == {"v1": "nominal"}
+    shoal.protect(path, shoal.Recipe.from_toml(found.recipe), output=tmp_path / "out.sav")
+    assert set(pyreadstat.read_sav(tmp_path / "out.sav")[0]["v1"]) <= {1.0, 2.0}
+
+
+@pytest.mark.parametrize("names", [("x", "y"), ("home_x", "home_y"), ("wgs84_e", "wgs84_n")])
+def test_axes_that_may_be_those_of_a_map_are_named(names: tuple[str, str]) -> None:
+    table = pa.table({name: RNG.uniform(5, 60, N) for name in names} | {"age": RNG.integers(18, 90, N)})
+    (note,) = shoal.inspect(table).notes
+    assert note.startswith(f"Columns {names[0]!r} and {names[1]!r} may be coordinates of a place")
+    assert not shoal.inspect(pa.table({name: RNG.integers(0, 9, N) for name in names})).notes
+
+
+def test_ages_with_leading_zeros_are_named_with_the_option(tmp_path: Path, run: Callable) -> None:
+    path, out = tmp_path / "in.csv", tmp_path / "out.csv"
+    ages = RNG.integers(5, 90, N)
+    path.write_text("Alter;nr\n" + "".join(f"{age:02d};{age:03d}\n" for age in ages))
+    found = shoal.inspect(path)
+    assert [note for note in found.notes if "leading zeros" in note] == [
+        "Column 'Alter': its numbers have leading zeros, and are read as codes. To average them, name it in quasi, and "
+        "give --kind Alter=integer."
+    ]
+    options = ["--quasi", "Alter", "--identifier", "nr", "--kind", "Alter=integer"]
+    assert run("protect", path, "-o", out, *options).code == 0
+    assert np.mean([int(line) for line in out.read_text().splitlines()[1:]]) == pytest.approx(ages.mean(), abs=1)

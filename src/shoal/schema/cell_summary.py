@@ -24,7 +24,7 @@ from shoal.schema.cells import (
     unreadable_rows,
     values,
 )
-from shoal.schema.conventions import SHARE, Convention, count_conventions, likely, remedy
+from shoal.schema.conventions import SHARE, Convention, count_conventions, count_negatives, likely, remedy
 from shoal.types import Dialect, Kind
 
 _NAMED = 10  # rows in a message
@@ -39,8 +39,9 @@ class CellSummary:
     ----------
     rows
         The number of cells.
-    odd, others, odd_rows
-        How many do not look like values of the kind, how many of these other conventions read, and the first rows.
+    odd, others, negatives, odd_rows
+        How many do not look like values of the kind, how many of these other conventions read, how many look like
+        negative numbers, and the first rows.
     impossible, impossible_rows
         How many look like values but are not valid ones, such as 31 February, and the first rows.
     digits
@@ -52,6 +53,7 @@ class CellSummary:
     rows: int = 0
     odd: int = 0
     others: Mapping[Convention, int] = field(default_factory=Counter)
+    negatives: int = 0
     odd_rows: tuple[int, ...] = ()
     impossible: int = 0
     impossible_rows: tuple[int, ...] = ()
@@ -71,13 +73,14 @@ class CellSummary:
             within = not iso or _casts(read, pa.timestamp("ns", tz=moments.type.tz if fine else None))
             return cls(len(read), digits=digits, moments=moments, in_nanoseconds=within)
         odd = as_flags(pc.invert(fits(read, kind, dialect)))
-        others = count_conventions(read.filter(pa.array(odd)), dialect)
+        misread = read.filter(pa.array(odd))
         mixed = not (moments.zoned or moments.unzoned)
         impossible = [] if odd.any() or mixed else sorted(unreadable_rows(read, kind, dialect))
         return cls(
             len(read),
             int(odd.sum()),
-            others,
+            count_conventions(misread, dialect),
+            count_negatives(misread),
             tuple(np.flatnonzero(odd)[:_NAMED].tolist()),
             len(impossible),
             tuple(impossible[:_NAMED]),
@@ -92,6 +95,7 @@ class CellSummary:
             self.rows + after.rows,
             self.odd + after.odd,
             Counter(self.others) + Counter(after.others),
+            self.negatives + after.negatives,
             (*self.odd_rows, *(self.rows + row for row in after.odd_rows))[:_NAMED],
             self.impossible + after.impossible,
             (*self.impossible_rows, *(self.rows + row for row in after.impossible_rows))[:_NAMED],
@@ -118,7 +122,7 @@ class CellSummary:
         """Return the sentence about cells that do not read as the kind."""
         if self.odd:
             options = remedy(likely(self.others, SHARE * self.odd), dialect)
-            return misfit_sentence(name, kind, self.odd, self.rows, self.odd_rows, options)
+            return misfit_sentence(name, kind, self.odd, self.rows, self.odd_rows, options, self.negatives)
         return misfit_sentence(name, kind, self.impossible, self.rows, self.impossible_rows, "")
 
 

@@ -255,28 +255,32 @@ def _has_time(pattern: str) -> bool:
 
 def _misfits(read: pa.ChunkedArray, name: str, kind: Kind, dialect: Dialect) -> str:
     """Return the sentence about cells that do not read as a kind."""
-    from shoal.schema.conventions import SHARE, count_conventions, likely, remedy
+    from shoal.schema.conventions import SHARE, count_conventions, count_negatives, likely, remedy
 
     bad = as_flags(pc.invert(fits(read, kind, dialect)))
     if not bad.any():  # the pattern matches but the value is invalid: 31 February, an integer beyond 64 bits
         bad = np.zeros(len(read), bool)
         bad[unreadable_rows(read, kind, dialect)] = True
     rows = np.flatnonzero(bad).tolist()
-    counts = count_conventions(read.filter(pa.array(bad)), dialect)
-    return misfit_sentence(name, kind, len(rows), len(read), rows, remedy(likely(counts, SHARE * len(rows)), dialect))
+    odd = read.filter(pa.array(bad))
+    options = remedy(likely(count_conventions(odd, dialect), SHARE * len(rows)), dialect)
+    return misfit_sentence(name, kind, len(rows), len(read), rows, options, count_negatives(odd))
 
 
-def misfit_sentence(name: str, kind: Kind, count: int, total: int, first: Sequence[int], options: str) -> str:
+def misfit_sentence(
+    name: str, kind: Kind, count: int, total: int, first: Sequence[int], options: str, negatives: int = 0
+) -> str:
     """Return the sentence about `count` of `total` cells that cannot be read as a kind.
 
-    `first` are the first of their rows. `options` would read most of these cells; it may be empty.
+    `first` are the first of their rows. `options` would read most of these cells; it may be empty. `negatives` of the
+    cells look like negative numbers.
     """
     if not count:  # each cell is readable alone, but not all together
         return f"Column {name!r}: mixes times with and without a time zone. Write all of them one way."
     more = f" and {count - len(first):,} more" if count > len(first) else ""
     return (
         f"Column {name!r}: every cell must be {WORDS[kind]}; {count:,} of {total:,} cannot be read as one, "
-        f"in {data_rows(first)}{more}. " + (_another_way(options) if options else _remedy(count))
+        f"in {data_rows(first)}{more}. " + (_another_way(options) if options else _remedy(count, negatives))
     )
 
 
@@ -284,7 +288,9 @@ def _another_way(options: str) -> str:
     return f"Most of these can be read with {options}; if the others cannot, write all cells of the column one way."
 
 
-def _remedy(count: int) -> str:
+def _remedy(count: int, negatives: int) -> str:
+    if 2 * negatives >= count:
+        return "Most of these look like negative numbers: write them with a hyphen before the number, like -5."
     cells, them = ("the cell", "it") if count == 1 else ("the cells", "them")
     return f"Correct {cells}, declare {them} missing (--missing), or give the column another role."
 

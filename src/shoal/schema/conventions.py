@@ -48,14 +48,23 @@ _LIKE_A_DATE = (
     r"|[A-Za-z]{3,9} [0-9]{1,2}, [0-9]{4})(,? [0-9:]+( [AaPp][Mm])?)?$"
 )
 #: Amounts with a currency, percent or other sign, which no convention reads: ``1.234,50 €``, ``$5``, ``12 %``.
-_MARK = r"(\p{Sc}|[%‰]|[A-Z]{3}|Fr\.|kr|zł)"
-_AMOUNT = rf"[+-]?[0-9][0-9{_SIGNS}]*"
+_CURRENCIES = "EUR|USD|CHF|GBP|PLN|CZK|HUF|DKK|NOK|SEK|JPY|CNY|INR|RUB|TRY|CAD|AUD|NZD|BRL|MXN|ZAR|RON|BGN|DEM|ATS|FRF"
+_MARK = rf"(\p{{Sc}}|[%‰]|{_CURRENCIES}|Rs\.?|Fr\.|kr|zł)"
+_PLAIN = rf"[0-9][0-9{_SIGNS}]*"
+_AMOUNT = rf"[+-]?{_PLAIN}"
 _MARKED = rf"^([+-]?{_MARK}[{_BLANKS}]?{_AMOUNT}|{_AMOUNT}[{_BLANKS}]?{_MARK})$"
+_MINUS = r"[-\x{2212}\x{2013}]"
+_NEGATIVE = (
+    rf"^(\({_PLAIN}\)|-[{_BLANKS}]{_PLAIN}|[\x{{2212}}\x{{2013}}][{_BLANKS}]?{_PLAIN}|{_PLAIN}[{_BLANKS}]?{_MINUS})$"
+)
 #: Dates without signs, which are whole numbers as well.
 DIGITS = "%Y%m%d"
 _LIKE_DIGITS = "^(18|19|20)[0-9]{2}(0[1-9]|1[0-2])(0[1-9]|[12][0-9]|3[01])$"
+_SHORT_YEAR = "^[0-9]{1,2}[./-][0-9]{1,2}[./-][0-9]{2}$"
+_VALID = 0.95  # share of cells like dates with a two-digit year that must be valid ones
 #: From this share on, cells that a convention reads are taken to be written in it.
 SHARE = 0.5
+_POINTED, _HUNDREDS = 30, 3  # different numbers with a point, and from 100 to 999, that tell thousands from decimals
 _WORDS = {" ": "space", "'": "apostrophe", "\t": "tab"}
 
 
@@ -122,9 +131,26 @@ def count_conventions(read: pa.ChunkedArray, dialect: Dialect) -> Counter[Conven
             continue
         cells = cells.filter(pc.invert(fits(cells, kind, dialect)))
         for one in NUMBERS if kind is Kind.CONTINUOUS else dates_in(cells):
-            if one.of(dialect) != dialect and (count := pc.sum(fits(cells, kind, one.of(dialect))).as_py()):
+            if one.of(dialect) == dialect or not (count := pc.sum(fits(cells, kind, one.of(dialect))).as_py()):
+                continue
+            if one.datetime is None or "%y" not in one.datetime or count >= _VALID * _short(cells):
                 found[one] += count
     return found
+
+
+def _short(cells: pa.ChunkedArray) -> int:
+    """Count the cells with the shape of a date with a two-digit year, which versions such as 1.0.13 have, too."""
+    short, zero = (pc.match_substring_regex(cells, one) for one in (_SHORT_YEAR, "^[0./-]+$"))
+    return int(pc.sum(pc.and_(short, pc.invert(zero))).as_py() or 0)
+
+
+def count_negatives(read: pa.ChunkedArray) -> int:
+    """Count the tidy cells that look like negative numbers: in parentheses, with another minus sign, or one at the end.
+
+    >>> count_negatives(pa.chunked_array([["(1.234,50)", "5-", "\u22125", "- 5", "-5", "5", "1-2"]]))
+    4
+    """
+    return int(pc.sum(pc.match_substring_regex(read, _NEGATIVE)).as_py() or 0)
 
 
 def looks_written(read: pa.ChunkedArray) -> bool:
@@ -163,6 +189,27 @@ def all_digits(read: pa.ChunkedArray, dialect: Dialect) -> bool:
     """
     like = pc.all(pc.match_substring_regex(read, _LIKE_DIGITS)).as_py()
     return bool(like and pc.all(fits(read, Kind.DATETIME, replace(dialect, datetime=DIGITS))).as_py())
+
+
+def beside_hundreds(cells: pa.ChunkedArray) -> bool:
+    """Tell whether points separate thousands: numbers without a point are below 1000, some of them at least 100.
+
+    Decimals would sometimes have other lengths if zeros at their ends were not written, as in whole numbers.
+    """
+    pointed = pc.sum(pc.match_substring_regex(cells, r"^[+-]?[0-9]+(\.[0-9]{3})+$")).as_py()
+    hundreds, more = (
+        pc.sum(pc.match_substring_regex(cells, f"^[+-]?[0-9]{{{digits}}}$")).as_py() for digits in ("3", "4,")
+    )
+    return bool(pointed >= _POINTED and hundreds >= _HUNDREDS and not more)
+
+
+def is_coded(cells: pa.ChunkedArray) -> bool:
+    """Tell whether whole numbers have leading zeros, so that a column holds codes."""
+    from shoal.schema.kinds import kind_of
+
+    return kind_of(cells, Dialect()) is Kind.NOMINAL and bool(
+        pc.any(pc.match_substring_regex(cells, "^[+-]?0[0-9]")).as_py()
+    )
 
 
 def dates_in(cells: pa.ChunkedArray) -> Iterator[Convention]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from shoal.schema.guess import Seen
-from shoal.schema.words import without_words
+from shoal.schema.words import said_by, without_words
 from shoal.types import Kind
 
 _MOST = {"latitude": 90.0, "longitude": 180.0}  # degrees
@@ -36,6 +36,22 @@ def coordinate_pairs(columns: Sequence[Seen]) -> list[tuple[str, str]]:
         if len(match) == 1 and not any(match[0] in pair for pair in found):
             found.append((north.name, match[0]))
     return found
+
+
+def axis_pairs(columns: Sequence[Seen]) -> list[tuple[str, str]]:
+    """Return the pairs of numbers that are named like the axes of a map, and nearly all differ.
+
+    >>> def seen(name):
+    ...     return Seen(name, Kind.CONTINUOUS, 99, 0, 99, 1)
+    >>> axis_pairs([seen("home_x"), seen("home_y"), seen("pay"), seen("x2")])
+    [('home_x', 'home_y')]
+    """
+    apart = [one for one in columns if one.kind is Kind.CONTINUOUS and one.apart and not one.whole]
+    east, north = (
+        {without_words(one.name, topic): one.name for one in apart if said_by(one.name, topic)}
+        for topic in ("axis_east", "axis_north")
+    )
+    return [(name, north[rest]) for rest, name in east.items() if rest in north]
 
 
 def _within(seen: Seen, most: float) -> bool:

@@ -19,6 +19,8 @@ HOUSEHOLDS = ("named like a household", "labelled like a household", "its values
 FREE_TEXT = "free text, which can name people: long, many different, several words each"
 #: Reason why amounts that all differ count as known: they may be looked up.
 AMOUNTS = "amounts that all differ make every record unique"
+#: Reason why whole numbers are removed.
+NUMBERED = "whole numbers that all differ"
 #: Ends of the reasons for texts that are removed; the second if others may know them.
 DIFFER = "all values differ"
 GROUP = "group them to release it"
@@ -42,12 +44,17 @@ class Seen:
     given_out: bool = False  #: whether integers are nearly consecutive or of equal length; whether texts have digits
     comparable: bool = True  #: whether its values can be compared at all
     label: str = ""  #: its label in the file
-    words: float = 0.0  #: mean number of words of a text
+    words: float = 0.0  #: mean number of words of a text, of two letters or more
     length: float = 0.0  #: mean number of characters of a text
     once: int = 0  #: number of values that only one record has
     low: float = float("nan")  #: smallest number
     high: float = float("nan")  #: largest number
     whole: bool = False  #: whether all numbers are whole, though its kind may be continuous, as in SPSS files
+    far: int = 0  #: records with a code that often means a missing value, far from all other values
+    far_codes: tuple[str, ...] = ()  #: the cells of a text file with these codes
+    shape: tuple[str, str] | None = None  #: numbers, dates or times that texts may be, and how to write them instead
+    padded: Kind | None = None  #: the kind of numbers with leading zeros, which are read as codes
+    valued: bool = False  #: whether texts have digits and signs like numbers, dates or times, and hardly any letters
 
     @property
     def apart(self) -> bool:
@@ -63,6 +70,12 @@ class Seen:
     def may_number(self) -> bool:
         """Tell whether its values may number people: texts or whole numbers."""
         return self.kind in (Kind.NOMINAL, Kind.INTEGER) or self.whole
+
+    @property
+    def coded(self) -> bool:
+        """Tell whether its whole numbers are codes, such as those of sexes and postcodes, whose mean says nothing."""
+        numbers = self.kind is Kind.INTEGER or (self.kind is Kind.CONTINUOUS and self.whole)
+        return numbers and self.like("code") is not None and self.like("quantity") is None
 
     @property
     def free_text(self) -> bool:
@@ -172,7 +185,7 @@ def _by_values(seen: Seen, _: int) -> tuple[Role, str] | None:
     if seen.kind is Kind.DATETIME:
         return Role.QUASI, "dates are often known from elsewhere"
     if seen.kind is Kind.INTEGER and seen.apart and seen.distinct == seen.present:
-        return (Role.IDENTIFIER, "whole numbers that all differ") if seen.given_out else (Role.QUASI, AMOUNTS)
+        return (Role.IDENTIFIER, NUMBERED) if seen.given_out else (Role.QUASI, AMOUNTS)
     return None
 
 

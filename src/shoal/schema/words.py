@@ -9,6 +9,7 @@ from functools import cache
 from importlib.resources import files
 
 _ALONE = 5  # words of up to this many letters must be separate words in a name
+_LETTERS = str.maketrans({"ß": "ss", "ł": "l", "Ł": "L", "ø": "o", "Ø": "O", "đ": "d", "Đ": "D", "æ": "ae", "Æ": "Ae"})
 _ENDS = ("id", "name", "nummer", "number")
 _BY_CHANCE = ("number", "nummer", "unpaid", "prepaid", "invalid", "hybrid")
 
@@ -24,10 +25,10 @@ def _listed() -> dict[str, tuple[tuple[str, tuple[str, ...]], ...]]:
 def parts_of(name: str) -> tuple[str, ...]:
     """Return the words of a name or a label, in lower case without accents.
 
-    >>> parts_of("dateOfBirth_1"), parts_of("Ménage-ID")
-    (('date', 'of', 'birth'), ('menage', 'id'))
+    >>> parts_of("dateOfBirth_1"), parts_of("Ménage-ID"), parts_of("Płeć")
+    (('date', 'of', 'birth'), ('menage', 'id'), ('plec',))
     """
-    plain = unicodedata.normalize("NFKD", name.replace("ß", "ss"))
+    plain = unicodedata.normalize("NFKD", name.translate(_LETTERS))
     plain = "".join(sign for sign in plain if not unicodedata.combining(sign))
     spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", plain)
     return tuple(re.findall(r"[a-z]+", spaced.lower()))

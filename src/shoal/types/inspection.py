@@ -140,6 +140,8 @@ class Inspection(Shown):
         Sample uniques and special uniques of the presumed quasi-identifiers; None with fewer than two.
     coordinates
         Pairs of columns that are latitude and longitude of one place.
+    kinds
+        Kinds to declare, because they are not those of the values: columns of codes written as numbers.
     """
 
     records: int
@@ -158,6 +160,7 @@ class Inspection(Shown):
     refused: tuple[str, ...] = ()
     special: SpecialUniques | None = None
     coordinates: tuple[tuple[str, str], ...] = ()
+    kinds: Mapping[str, str] = field(default_factory=dict)
 
     def _card(self) -> Card:
         from shoal.types.cards import inspection_card
@@ -178,6 +181,7 @@ class Inspection(Shown):
             "left_out": self.left_out,
             "special_uniques": None if self.special is None else self.special.to_dict(),
             "coordinates": [list(pair) for pair in self.coordinates],
+            "kinds": dict(self.kinds),
             "unchanged": self.unchanged.to_dict(),
             "text": dict(self.text),
             "notes": list(self.notes),

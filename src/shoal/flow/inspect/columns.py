@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from shoal import progress
 from shoal.flow.inspect.look import look_at
+from shoal.flow.inspect.notes import column_notes
 from shoal.schema.coordinates import coordinate_pairs
-from shoal.schema.guess import DIFFER, FREE_TEXT, GROUP, HOUSEHOLDS, Seen, role_of
+from shoal.schema.guess import HOUSEHOLDS, Seen, role_of
 from shoal.schema.repeats import A_PERSON, UNDECIDED, Repeats, repeats
 from shoal.types import Dialect, Guess, Kind, Role
 
@@ -33,6 +34,7 @@ class Looked:
     notes: tuple[str, ...]  #: sentences on unreadable cells, free text, repeated keys and coordinates
     refused: tuple[str, ...]  #: columns that could not be protected, because cells are not of their kind
     coordinates: tuple[tuple[str, str], ...]  #: pairs of latitude and longitude
+    coded: tuple[str, ...] = ()  #: columns of numbers that are codes, to be declared nominal
 
 
 def look(data: pa.Table, dialect: Dialect | None, unread: Mapping[str, str], k: int) -> Looked:
@@ -43,9 +45,12 @@ def look(data: pa.Table, dialect: Dialect | None, unread: Mapping[str, str], k: 
     columns: list[Seen] = []
     guesses: dict[str, Guess] = {}
     codes: dict[str, NDArray[np.int64]] = {}
+    coded: tuple[str, ...] = ()
     for at, name in enumerate(data.column_names):
         progress.report(at, data.num_columns)
         seen, found = look_at(data, name, dialect)
+        if seen.coded:
+            seen, coded = replace(seen, kind=Kind.NOMINAL), (*coded, name)
         otherwise = (Role.IDENTIFIER, unread[name]) if name in unread else None
         role, reason = otherwise or role_of(seen, k)
         guesses[name] = Guess(name, seen.kind, role, reason, seen.missing, seen.distinct, seen.label)
@@ -54,11 +59,8 @@ def look(data: pa.Table, dialect: Dialect | None, unread: Mapping[str, str], k: 
             codes[name] = found
     misread = {} if dialect is None else _unreadable(data, dialect, guesses.values())
     notes = list(misread.values())
-    notes += [_FREE.format(one.name) for one in guesses.values() if one.reason == FREE_TEXT]
-    notes += [_HOUSEHOLD.format(one.name) for one in guesses.values() if one.reason in HOUSEHOLDS[:-1]]
-    texts = [one for one in columns if _may_be_values(one, guesses[one.name], data.column(one.name))]
-    remedy = "convert them" if dialect is None else "write them in a format that can be read, or give --datetime"
-    notes += [_TEXT.format(one.name, remedy) for one in texts]
+    notes += column_notes(data, dialect, columns, guesses, coded)
+    coded = tuple(name for name in coded if guesses[name].role is not Role.IDENTIFIER)
     for one in _repeated(columns, guesses, codes):
         role, reason = _ROLES[one.household]
         guesses[one.name] = replace(guesses[one.name], role=role, reason=reason)
@@ -70,34 +72,13 @@ def look(data: pa.Table, dialect: Dialect | None, unread: Mapping[str, str], k: 
             guesses[name] = replace(guesses[name], role=Role.QUASI, reason=reason)
         notes.append(_PLACE.format(north, east))
     refused = tuple(name for name in misread if guesses[name].role not in (Role.OTHER, Role.IDENTIFIER))
-    return Looked(tuple(guesses.values()), codes, tuple(notes), refused, tuple(pairs))
+    return Looked(tuple(guesses.values()), codes, tuple(notes), refused, tuple(pairs), coded)
 
 
-_FREE = (
-    "Column {!r} holds free text: many of its values differ and have several words. It is removed, because text can "
-    "name people. To release what it says, code it into categories first."
-)
-_TEXT = (
-    "Column {!r} is removed: its cells have digits, but are read as text, and nearly all differ. If they are dates or "
-    "numbers, {}; group codes to release them."
-)
-_HOUSEHOLD = (
-    "Column {0!r} identifies households, and is removed. To keep the members of a household in one class, and let k "
-    "count households, write together = {0!r} instead of naming it as an identifier."
-)
 _PLACE = (
     "Columns {!r} and {!r} are latitude and longitude: one attribute of two dimensions, with one scale, weight and "
     "resolution (coordinates in the recipe)."
 )
-
-
-def _may_be_values(seen: Seen, guess: Guess, cells: pa.ChunkedArray) -> bool:
-    """Tell whether texts that are removed because nearly all differ may be dates or numbers in an unknown format."""
-    from shoal.schema.conventions import like_dates
-
-    if not (guess.kind is Kind.NOMINAL and seen.apart and seen.given_out and guess.reason.endswith((GROUP, DIFFER))):
-        return False
-    return guess.reason.endswith(GROUP) or seen.like("values") is not None or like_dates(cells)
 
 
 def _unreadable(data: pa.Table, dialect: Dialect, guesses: Iterable[Guess]) -> dict[str, str]:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from shoal import progress
 from shoal.errors import ParameterError, SchemaError, raise_all
 from shoal.flow.inspect.columns import look
+from shoal.flow.inspect.layout import layout_notes
 from shoal.flow.inspect.settle import settled
 from shoal.flow.inspect.starter import starter
 from shoal.flow.inspect.uniques import combination, counted, special_uniques
@@ -56,7 +57,9 @@ def inspect_file(
     read = None if dialect is None else detect_format(data, dialect, given)
     name = str(getattr(place.at, "name", place))
     found = _inspect(data, read, (), given, name, listed("reviewed", reviewed))
-    notes = (*(_ENCODED.format(one) for one in encoding.values()), *(() if dialect is None else dialect.notes))
+    notes = [_ENCODED.format(one) for one in encoding.values()]
+    if dialect is not None:
+        notes += [*dialect.notes, *layout_notes(data, found.columns)]
     command = command_for(place, found, recipe)
     commands = tuple(with_choices(command, found.choices))
     found = replace(found, notes=(*notes, *found.notes), command=command, commands=commands)
@@ -65,7 +68,10 @@ def inspect_file(
     return found
 
 
-_ENCODED = "The file is not UTF-8; it is read as {}, a guess. Check letters such as ä, é and ß in the output."
+_ENCODED = (
+    "The file is not UTF-8; it is read as {}, a guess. Check letters such as ä, é and ß in the output; if they "
+    "are wrong, inspect with --encoding, for example cp1250 or mac-roman."
+)
 
 
 _ALONE = "A single record cannot be protected: a class needs at least two records."
@@ -106,7 +112,8 @@ def _inspect(
     together = combination(tuple(known), [codes[one] for one in known], data.num_rows)
     unchanged = _unchanged(data, columns, reviewed)
     shared = _shared(columns, codes)
-    recipe = starter(name, data.num_rows, k, columns, text, shared, unchanged, written.choices, looked.coordinates)
+    places, coded = looked.coordinates, looked.coded
+    recipe = starter(name, data.num_rows, k, columns, text, shared, unchanged, written.choices, places, coded)
     return Inspection(
         data.num_rows,
         columns,
@@ -122,6 +129,7 @@ def _inspect(
         special=special_uniques(tuple(known), [codes[one] for one in known]),
         coordinates=looked.coordinates,
         refused=looked.refused,
+        kinds=dict.fromkeys(coded, Kind.NOMINAL.value),
     )
 
 

@@ -10,12 +10,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from shoal.flow.inspect.missing_codes import far_days, far_numbers
 from shoal.schema.guess import Seen
 from shoal.types import Dialect, Kind
 from shoal.types.statistical_files import Variable
 
 _NEARLY_ALL = 0.9  # share of the texts of a key that have a digit
 _LABELS = (b"label", b"description", b"comment")  # metadata of an Arrow field, such as a Parquet column
+_SHAPED = 10_000  # texts whose shape is looked at
 _LONG = 100_000  # from here on, numbers of equal length are unlikely to be amounts
 
 
@@ -44,26 +46,63 @@ def look_at(data: pa.Table, name: str, dialect: Dialect | None) -> tuple[Seen, N
     smallest = int(sizes[sizes > 0].min())
     seen = Seen(name, kind, n, column.null_count, distinct, smallest, weights, label=label_of(field))
     once = int((sizes[:distinct] == 1).sum())
-    return replace(seen, once=once, **_details(kind, numbers, encoded.dictionary)), codes
+    far = _far(field, kind, numbers, encoded.dictionary, dialect)
+    seen = replace(seen, far=int(sizes[: len(far)][far].sum()), far_codes=_cells(encoded.dictionary, far))
+    return replace(seen, once=once, **_details(kind, numbers, encoded.dictionary, dialect)), codes
 
 
-def _details(kind: Kind, numbers: NDArray[np.float64] | None, values: pa.Array) -> dict[str, Any]:
-    """Return the range of numbers or the lengths of texts, and whether the distinct values look like a key."""
+def _far(
+    field: pa.Field, kind: Kind, numbers: NDArray[np.float64] | None, found: pa.Array, dialect: Dialect | None
+) -> NDArray[np.bool_]:
+    """Tell which distinct values are codes for a missing value, by their usual numbers or their labels in the file."""
+    from shoal.schema.cells import is_text, readable, values
+
+    if numbers is not None:
+        variable = Variable.of(field)
+        known = [] if variable is None else [value for value, _ in variable.labels if isinstance(value, (int, float))]
+        return far_numbers(numbers, known)
+    days = pa.chunked_array([found])
+    if kind is not Kind.DATETIME or not len(found) or (is_text(days) and dialect is None):
+        return np.zeros(0, np.bool_)
+    if dialect is not None and is_text(days):
+        if not readable(days, kind, dialect):
+            return np.zeros(0, np.bool_)
+        days = values(days, "", kind, dialect)
+    return far_days(days.combine_chunks())
+
+
+def _cells(found: pa.Array, far: NDArray[np.bool_]) -> tuple[str, ...]:
+    """Return the cells of a text file among some distinct values."""
     from shoal.schema.cells import is_text
 
+    return tuple(found.filter(pa.array(far)).to_pylist()) if far.any() and is_text(pa.chunked_array([found])) else ()
+
+
+def _details(
+    kind: Kind, numbers: NDArray[np.float64] | None, values: pa.Array, dialect: Dialect | None
+) -> dict[str, Any]:
+    """Return the range of numbers, or lengths and shape of texts, and whether the distinct values look like a key."""
+    from shoal.schema.cells import is_text
+    from shoal.schema.shapes import beside_text, like_values, months_as_numbers, padded, shape_of
+
+    some = pa.chunked_array([values.drop_null().slice(0, _SHAPED)])
     if numbers is not None:
         whole = kind is Kind.INTEGER or bool((numbers == np.floor(numbers)).all())
         found = {"low": float(numbers.min()), "high": float(numbers.max()), "whole": whole}
-        return {**found, "given_out": whole and _given_out(numbers)}
+        shape = months_as_numbers(some) if is_text(some) else None
+        return {**found, "given_out": whole and _given_out(numbers), "shape": shape}
     texts = values.drop_null()
     if not len(texts) or not is_text(pa.chunked_array([texts])):
         return {}
-    words = pc.add(pc.count_substring_regex(texts, r"\S\s+\S"), 1)
+    words = pc.count_substring_regex(texts, r"\p{L}{2,}")
     digits = pc.mean(pc.match_substring_regex(texts, "[0-9]").cast(pa.int8())).as_py()
     return {
         "words": pc.mean(words).as_py(),
         "length": pc.mean(pc.utf8_length(texts)).as_py(),
         "given_out": digits >= _NEARLY_ALL,
+        "shape": shape_of(some) or beside_text(some, dialect or Dialect()) if kind is Kind.NOMINAL else None,
+        "padded": padded(some) if kind is Kind.NOMINAL else None,
+        "valued": like_values(some),
     }
 
 

@@ -33,6 +33,7 @@ def starter(
     unchanged: Unchanged = Unchanged(),  # noqa: B008 it is frozen
     choices: Sequence[Mapping[str, str]] = (),
     coordinates: Sequence[tuple[str, str]] = (),
+    coded: Sequence[str] = (),
 ) -> str:
     """Return the starter recipe made from guesses.
 
@@ -56,6 +57,8 @@ def starter(
         Alternative settings of its text file; the user must choose one.
     coordinates
         Pairs of quasi-identifiers that are latitude and longitude of one place.
+    coded
+        Columns of codes written as numbers.
     """
     lines = [
         f"# A starter recipe for {_printable(name)}: {records:,} records, {len(columns):,} columns.",
@@ -88,6 +91,9 @@ def starter(
             ]
     lines += _reviewed(unchanged)
     lines += ["# Smallest number of records in a class.", f"k = {k}", ""]
+    if coded:
+        lines += ["# Codes written as numbers: a mean of them says nothing.", "[kinds]"]
+        lines += [f'{_toml_key(name)} = "nominal"' for name in coded] + [""]
     lines += _text(text, choices)
     return "\n".join(lines).rstrip("\n") + "\n"
 
@@ -150,6 +156,17 @@ def _toml(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(map(_toml, value))}]"
     return tomli_w.dumps({"v": value}).removeprefix("v = ").strip()
+
+
+def _toml_key(name: str) -> str:
+    """Format a name as a key of TOML.
+
+    >>> _toml_key("Ge burt")
+    '"Ge burt"'
+    """
+    import tomli_w
+
+    return tomli_w.dumps({name: 0}).removesuffix(" = 0\n")
 
 
 def _printable(name: str) -> str:

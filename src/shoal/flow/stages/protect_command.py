@@ -26,8 +26,9 @@ def command_for(place: Place, found: Inspection, recipe: Path | None) -> str:
         return f"{start} --recipe {_typed(str(recipe))}"
     roles = " ".join(f"--{role.value} {_list(names)}" for role in _OPTIONS if (names := found.named(role)))
     places = " ".join(f"--coordinates {_list(pair)}" for pair in found.coordinates)
+    kinds = " ".join(f"--kind {_typed(f'{name}={kind}')}" for name, kind in found.kinds.items())
     text = {key: ",".join(value) if isinstance(value, (list, tuple)) else value for key, value in found.text.items()}
-    return " ".join(filter(None, [start, roles, places, f"--k {found.k}", flags(text)]))
+    return " ".join(filter(None, [start, roles, places, kinds, f"--k {found.k}", flags(text)]))
 
 
 def with_choices(command: str, choices: Sequence[Mapping[str, str]]) -> Iterator[str]:

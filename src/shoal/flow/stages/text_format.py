@@ -5,7 +5,8 @@ from __future__ import annotations
 import datetime as dt
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,16 +20,17 @@ from shoal.schema.conventions import (
     SHARE,
     Convention,
     all_digits,
+    beside_hundreds,
     count_conventions,
+    is_coded,
     likely,
     looks_written,
     marked,
 )
-from shoal.schema.kinds import kind_of
+from shoal.schema.missing_words import missing_words
 from shoal.types import Dialect, Kind
 
 _SAMPLE = 1000
-_POINTED, _HUNDREDS = 30, 3  # different numbers with a point, and from 100 to 999, that tell thousands from decimals
 _SECOND = "{} in a second format, which cannot be read with the first; convert them to release them"
 _MARKED = "numbers with a currency, percent or other sign, which are not read; remove the sign to release them"
 _A_DAY = dt.datetime(2024, 12, 31, 18, 30)
@@ -53,7 +55,7 @@ class TextFormat:
     """
 
     dialect: Dialect
-    settings: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     choices: tuple[Mapping[str, str], ...] = ()
     unread: Mapping[str, str] = field(default_factory=dict)
@@ -75,9 +77,11 @@ def detect_format(data: pa.Table, dialect: Dialect, given: Mapping[str, object])
     A single format of dates, and a single convention of numbers, is found for the whole file. If the cells fit two of
     them, such as day/month and month/day, neither is chosen.
     """
+    found = _missing(data, dialect, given)
+    dialect = found.dialect
     columns = {name: _distinct(data.column(name), dialect) for name in data.column_names if is_text(data.column(name))}
     columns = {name: cells for name, cells in columns.items() if len(cells)}
-    found = _dates(columns, dialect, given)
+    found = found.and_then(_dates(columns, dialect, given))
     rest = {name: cells for name, cells in columns.items() if not _candidates(cells, dialect)}
     found = found.and_then(_numbers(rest, found.dialect, given))
     found = found.and_then(_with_marked(found.dialect, rest))
@@ -85,6 +89,19 @@ def detect_format(data: pa.Table, dialect: Dialect, given: Mapping[str, object])
     if found.dialect.decimal != dialect.decimal and not again and "delimiter" not in given:
         found = found.and_then(TextFormat(found.dialect, {"delimiter": found.dialect.delimiter}))
     return found
+
+
+def _missing(data: pa.Table, dialect: Dialect, given: Mapping[str, object]) -> TextFormat:
+    """Find words for a missing value in columns of numbers or dates."""
+    found = {} if "missing" in given else missing_words(data, dialect)
+    if not found:
+        return TextFormat(dialect)
+    words = tuple(dict.fromkeys(word for some in found.values() for word in some))
+    note = (
+        f"{_columns(list(found))}: cells that hold {listing([repr(word) for word in words])} are read as missing, in "
+        "all columns."
+    )
+    return TextFormat(replace(dialect, missing=words), {"missing": list(words)}, (note,))
 
 
 def _distinct(cells: pa.ChunkedArray, dialect: Dialect) -> pa.ChunkedArray:
@@ -148,7 +165,7 @@ def _with_unread(made: TextFormat, other: Mapping[str, Sequence[str | None]]) ->
 
 def _numbers(columns: Mapping[str, pa.ChunkedArray], dialect: Dialect, given: Mapping[str, object]) -> TextFormat:
     """Find the decimal sign and the thousands separator that read most cells."""
-    columns = {name: cells for name, cells in columns.items() if not _is_coded(cells)}
+    columns = {name: cells for name, cells in columns.items() if not is_coded(cells)}
     current = Convention(dialect.decimal, dialect.thousands)
     possible = [
         one
@@ -215,7 +232,7 @@ def _kept(
     """Keep the current convention, unless points separate thousands; with a note if they may do so."""
     for one in best:
         if one != current and (changed := _changed(columns, dialect, one.of(dialect))):
-            if one.thousands == "." and any(_beside_hundreds(columns[name]) for name in changed):
+            if one.thousands == "." and any(beside_hundreds(columns[name]) for name in changed):
                 note = (
                     f"{_columns(changed)}: numbers are written like 1.234, because every point is before exactly three "
                     f"digits, and others are below 1000. If points are decimal signs, inspect with --decimal '.'."
@@ -227,25 +244,6 @@ def _kept(
             )
             return TextFormat(dialect, notes=(note,))
     return TextFormat(dialect)
-
-
-def _beside_hundreds(cells: pa.ChunkedArray) -> bool:
-    """Tell whether points separate thousands: numbers without a point are below 1000, some of them at least 100.
-
-    Decimals would sometimes have other lengths if zeros at their ends were not written, as in whole numbers.
-    """
-    pointed = pc.sum(pc.match_substring_regex(cells, r"^[+-]?[0-9]+(\.[0-9]{3})+$")).as_py()
-    hundreds, more = (
-        pc.sum(pc.match_substring_regex(cells, f"^[+-]?[0-9]{{{digits}}}$")).as_py() for digits in ("3", "4,")
-    )
-    return bool(pointed >= _POINTED and hundreds >= _HUNDREDS and not more)
-
-
-def _is_coded(cells: pa.ChunkedArray) -> bool:
-    """Tell whether whole numbers have leading zeros, so that a column holds codes."""
-    return kind_of(cells, Dialect()) is Kind.NOMINAL and bool(
-        pc.any(pc.match_substring_regex(cells, "^[+-]?0[0-9]")).as_py()
-    )
 
 
 def _share(cells: pa.ChunkedArray, dialect: Dialect) -> float:

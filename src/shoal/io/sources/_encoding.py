@@ -11,9 +11,11 @@ from pathlib import Path
 from shoal.errors import DataError
 from shoal.io.sources._text_chunks import CHUNK, open_text
 
-#: Encodings with one byte per character, the likelier first: Windows, old DOS programs, and one that reads any bytes.
-_SINGLE_BYTE = ("cp1252", "cp850", "iso8859-1")
+#: Encodings with one byte per character, the likelier first: Windows, old DOS programs, central Europe, and one that
+#: reads any bytes.
+_SINGLE_BYTE = ("cp1252", "cp850", "cp1250", "iso8859-2", "iso8859-1")
 _SEPARATORS = "\u00a0\u202f\u2009\u2019"
+_UNITS = ("m²", "m³")
 _LOOKED_AT = 1 << 16
 
 
@@ -65,15 +67,20 @@ def _letters(text: str) -> int:
     [4, -4]
     """
     pairs = [(a, b) for a, b in pairwise(text) if not (a.isascii() and b.isascii())]
-    good = sum((a.isalpha() and b.isalpha()) or _separates(a, b) or _separates(b, a) for a, b in pairs)
-    bad = sum(
-        (a.islower() and b.isupper())
-        or (a.isdigit() and b.isalpha())
-        or (a.isalpha() and b.isdigit())
-        or not (a.isascii() or a.isalpha() or _separates(a, b))
-        for a, b in pairs
-    )
-    return good - bad
+    return sum(_fits(a, b) - _strange(a, b) for a, b in pairs if a + b not in _UNITS)
+
+
+def _fits(a: str, b: str) -> bool:
+    """Tell whether two neighbours are letters, a sign before a letter, or a digit and a separator of thousands."""
+    return (a.isalpha() and b.isalpha()) or (a in "¿¡" and b.isalpha()) or _separates(a, b) or _separates(b, a)
+
+
+def _strange(a: str, b: str) -> bool:
+    """Tell whether a special character is hardly found where it is."""
+    beside_digit = (a.isdecimal() and b.isalpha()) or (a.isalpha() and b.isdecimal())
+    power = a in "²³" and not b.isalpha()
+    other = not (a.isascii() or a.isalpha() or power or a in "€£°" or _separates(a, b))
+    return (a.islower() and b.isupper()) or beside_digit or (other and not _fits(a, b))
 
 
 def _separates(sign: str, beside: str) -> bool:

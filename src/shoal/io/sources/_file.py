@@ -93,10 +93,10 @@ def check_names(owner: str, names: Sequence[object]) -> None:
             "Rename them, for example with df.columns = df.columns.map(str)."
         )
     if empty := [i for i, name in enumerate(names, 1) if isinstance(name, str) and not name.strip()]:
-        plural, are = ("s", "are") if len(empty) > 1 else ("", "is")
-        faults.append(
-            f"{owner}: every column must have a name; column{plural} {listing(empty)} {are} unnamed. Name it."
-        )
+        which, remedy = f"column {empty[0]} is", "Name it."
+        if len(empty) > 1:
+            which, remedy = f"columns {listing(empty)} are", "Name them; if the first line is a title, delete it."
+        faults.append(f"{owner}: every column must have a name; {which} unnamed. {remedy}")
     named = Counter(name for name in names if not (isinstance(name, str) and not name.strip()))
     twice = [name for name, count in named.items() if count > 1]
     if any(isinstance(name, str) and not any(map(str.isalpha, name)) for name in twice):  # values rather than names
