@@ -226,9 +226,9 @@ def _classes(account: Run) -> list[tuple[str, str, str]]:
     k = min((f.achieved for f in asked), default=account.audit.overall.achieved)
     if worst is None:
         classes = next(iter(asked), account.audit.overall).classes
-        how = ("of records, which the output does not show", "members in the smallest class")
-        how = ("of records that both tables show", how[1]) if account.audit.link is not None else how
-        return [("Classes", f"{classes:,}", how[0]), ("k found", number(k), how[1])]
+        linked = account.audit.link is not None
+        how = "of records that both tables show" if linked else "of records, which the output does not show"
+        return [("Classes", f"{classes:,}", how), ("k found", number(k), "members in the smallest class")]
     known = joined(["quasi-identifiers", *(name for name in worst.attributes if name not in quasi)])
     least = f"{'members' if worst.achieved != 1 else 'member'} in the smallest class"
     if asked and not any(set(quasi) <= set(f.attributes) for f in asked):
