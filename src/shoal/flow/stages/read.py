@@ -27,8 +27,12 @@ def listed(field: str, names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _is_series(given: object) -> bool:
-    """Tell whether something is a column of pandas or polars: its items are cells, which no message may show."""
-    return hasattr(given, "head") and not hasattr(given, "columns")
+    """Tell whether something is a column of a table: its items are cells, which no message may show."""
+    if isinstance(given, (list, tuple)):
+        return False
+    import narwhals.dependencies as known
+
+    return bool(known.is_into_series(given))
 
 
 def open_source(place: Place, text: Mapping[str, Any]) -> Source:
