@@ -195,9 +195,15 @@ def test_classes_of_one_confidential_value_are_a_warning_with_a_count() -> None:
     assert "of 'ill' in 3 of 10 classes (18 records)" in warning
 
 
-def test_a_requirement_of_the_column_ends_the_warning() -> None:
-    assert one_value({"p": 1}).audit.warnings == ()
-    assert one_value({"alpha": {"ill": 1}}).audit.warnings == ()
+def test_a_requirement_that_limits_the_column_ends_the_warning() -> None:
+    limited = one_value({"t": 0.9}).audit
+    assert limited.to_dict()["confidential"]["ill"]["alpha"] == 1
+    assert limited.warnings == ()
+
+
+@pytest.mark.parametrize("vacuous", [{"p": 1}, {"alpha": {"ill": 1}}])
+def test_a_requirement_that_every_table_meets_does_not(vacuous: dict[str, Any]) -> None:
+    assert one_value(vacuous).audit.warnings == one_value().audit.warnings != ()
 
 
 @pytest.mark.parametrize("edition", ["internal", "external"])
