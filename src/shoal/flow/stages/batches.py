@@ -25,7 +25,7 @@ from shoal.types.protocols import BatchedFile
 from shoal.types.statistical_files import KEY
 
 _ROWS = 1 << 19  # of a batch, unless others are asked for; …
-_LEAST, _BYTES = 1 << 13, 1 << 26  # … fewer of wide tables, whose batches take so many bytes
+_LEAST, _BYTES = 1 << 13, 1 << 26  # … fewer of wide tables, whose batches have this many bytes
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,15 +71,19 @@ class Batches:
             width = max(width, size_of_columns(self, self.arrow.names)[0] / self.records)
         return max(_LEAST, min(_ROWS, 1 << int(_BYTES / max(width, 1)).bit_length() - 1))
 
-    def read(self, columns: Sequence[str] | None = None, rows: int | None = None) -> Iterator[pa.Table]:
+    def read(
+        self, columns: Sequence[str] | None = None, rows: int | None = None, *, at_most: int | None = None
+    ) -> Iterator[pa.Table]:
         """Yield tables of exactly `rows` rows, the last with fewer; with all columns or some, in this order.
+
+        Without `rows` their width decides, up to `at_most`.
 
         Raises
         ------
         DataError
             If a file cannot be read or parsed, or if there is no row at all.
         """
-        rows = rows or self.rows
+        rows = rows or min(self.rows, at_most or self.rows)
         if columns is not None and not columns:
             yield from (table.select([]) for table in self.read(self.arrow.names[:1], rows))
             return

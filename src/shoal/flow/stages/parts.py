@@ -234,7 +234,7 @@ def split(
     with _disk(scratch), ExitStack() as stack:
         rows = stack.enter_context(_Spread(scratch / "part", parts))
         digests = {key: stack.enter_context(_Spread(scratch / f"unique-{key}", parts)) for key in wanted.unique}
-        for table in files.read(wanted.all, min(files.rows, _ROWS)):
+        for table in files.read(wanted.all, at_most=_ROWS):
             records += table.num_rows
             progress.report(records, max(2 * total, records))  # the parts are the other half of the work
             for key, names in wanted.unique.items():
@@ -327,9 +327,7 @@ class _Beside:
 
     def __init__(self, path: Path | None) -> None:
         self._files = None if path is None else open_files([path], {})
-        self._read = (
-            iter(()) if self._files is None else self._files.read(self._files.arrow.names, min(self._files.rows, _ROWS))
-        )
+        self._read = iter(()) if self._files is None else self._files.read(self._files.arrow.names, at_most=_ROWS)
         self._left: pa.Table | None = None
 
     def join(self, table: pa.Table) -> pa.Table:

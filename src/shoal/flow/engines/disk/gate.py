@@ -70,7 +70,7 @@ def check_written(
     about = judge_metadata(read, [files.arrow], stray, written.paths, keep=keep)
     everything = None
     if output.every > 1:
-        batches = partial(files.read, files.arrow.names, min(files.rows, _ROWS))
+        batches = partial(files.read, files.arrow.names, at_most=_ROWS)
         everything = AllRecords(written.records, output.originals, batches, partial(_occurrences, released, files))
         released = with_columns(released, {name: without_unused(released.column(name)) for name in files.arrow.names})
     original = sample.table.rows(_order(output, rows))
@@ -97,7 +97,7 @@ def _read_back(
 ) -> tuple[pa.Table, list[str]]:
     """Read the files once: return some of their rows, and the columns with categories that do not occur."""
     lists, taken, at = CategoryLists(), [], 0
-    for table in files.read(files.arrow.names, min(files.rows, _ROWS)):
+    for table in files.read(files.arrow.names, at_most=_ROWS):
         lists.add(table)
         cells.add(table)
         check(table)
@@ -107,7 +107,7 @@ def _read_back(
 
 
 def _occurrences(sample: pa.Table, files: Batches, names: Sequence[str]) -> NDArray[np.int64]:
-    return occurrences(sample, files.read(names, min(files.rows, _ROWS)), names)
+    return occurrences(sample, files.read(names, at_most=_ROWS), names)
 
 
 def _annotated(table: pa.Table, noted: pa.Schema) -> pa.Table:
