@@ -116,7 +116,7 @@ def path_or_none(given: str | Path | None) -> Path | None:
 
 
 def path(given: str | Path) -> Path:
-    """Return a path; refuse anything that is none."""
+    """Return a path; refuse values of other types."""
     if not isinstance(given, (str, Path)):
         raise ParameterError(f"A place must be a path, got a {type(given).__name__}. Give a text or a Path.")
     return Path(given)

@@ -176,7 +176,7 @@ def _suppressed(recipe: Recipe) -> Iterator[str]:
     """Refuse to choose people by all their quasi-identifiers where classes hide which blocks of these are theirs."""
     if recipe.suppress and several_blocks(recipe):
         yield (
-            "suppress needs one block of quasi-identifiers, got several: who is dropped would tell how values of "
+            "suppress needs one block of quasi-identifiers, got several: the choice of people would show how values of "
             "different blocks belong together. Leave out one of them."
         )
 

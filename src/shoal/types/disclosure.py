@@ -232,7 +232,7 @@ def _of_column(audit: Audit, found: Finding) -> str:
 
 
 def _beyond(audit: Audit, found: Finding) -> str:
-    """Name the columns that tell classes apart besides the quasi-identifiers, such as strata."""
+    """Name other columns than quasi-identifiers that tell classes apart, such as strata."""
     more = [name for name in found.attributes if name not in audit.quasi]
     return "" if audit.link is not None or not more else f" of quasi-identifiers and {_named(more)}"
 

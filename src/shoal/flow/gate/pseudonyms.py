@@ -12,7 +12,7 @@ from shoal.errors import GuaranteeError
 from shoal.flow.plan.promise import Promise
 from shoal.types import Attacker, Finding, Release
 
-_RANDOM = re.compile(r"p[0-9a-f]{16}")  # another spelling of an identifier, such as 12.0 for 12, is none
+_RANDOM = re.compile(r"p[0-9a-f]{16}")  # and not another spelling of an identifier, such as 12.0 for 12
 
 
 def audit_pseudonyms(release: Release, promise: Promise) -> list[Finding]:
@@ -43,7 +43,7 @@ def visible_in(promise: Promise) -> list[tuple[str, ...]]:
 
 
 def refuse_wrong_pseudonyms(release: Release, name: str) -> None:
-    """Refuse pseudonyms that are missing, not one for each person, equal to an identifier, or no random names."""
+    """Refuse pseudonyms that are missing, not one for each person, equal to an identifier, or not random names."""
     from shoal.privacy.counting.classes import comparable, people_of
 
     if name not in release.data.column_names:

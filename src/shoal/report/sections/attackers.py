@@ -89,7 +89,7 @@ def before_release(account: Run) -> list[str]:
 
 
 def _uniques(suda: Reading) -> list[str]:
-    """Say how many records were unique, and how often a single match is right; nobody has one without unique ones."""
+    """Say how many records were unique, and how often a single match is right, if any were unique."""
     parts = dict(suda.parts)
     if not parts["sample uniques"]:
         return ["Before protection, none of these records was unique among them on all quasi-identifiers."]

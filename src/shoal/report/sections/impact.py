@@ -81,7 +81,7 @@ def _measures(
 
 
 def _left_out(recipe: Mapping[str, Any], without: NotReleased, *, external: bool) -> list[str]:
-    """Say how many records of the input are not released; outsiders are told of suppressed ones only."""
+    """Say how many records of the input are not released; the external edition counts suppressed ones only."""
     said = []
     if without.held and not external:
         said.append(

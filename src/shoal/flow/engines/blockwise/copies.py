@@ -14,7 +14,7 @@ from shoal.types import Coded, changes, sort_keys
 
 
 class Copies(NamedTuple):
-    """What is known after a round: all copies of a vector begin in one block, and later rounds may move some of them.
+    """The state after a round: all copies of a vector begin in one block, and later rounds may move some of them.
 
     Attributes
     ----------
@@ -28,9 +28,9 @@ class Copies(NamedTuple):
     together: bool = True
 
     @classmethod
-    def after(cls, holders: Sequence[NDArray[np.uint64]]) -> Copies:
-        """Return what the holders in all blocks tell."""
-        every = np.concatenate([*holders, cls().parted])
+    def after(cls, found: Sequence[NDArray[np.uint64]]) -> Copies:
+        """Return what is known after a round, given what `holders` found in each block."""
+        every = np.concatenate([*found, cls().parted])
         parted = np.unique(every)
         return cls(parted, len(parted) == len(every))
 
